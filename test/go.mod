@@ -1,0 +1,3 @@
+module sigs.k8s.io/agent-sandbox/test
+
+go 1.26.0
