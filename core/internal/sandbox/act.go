@@ -1,0 +1,186 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+)
+
+// act carries out a plan. A Pod is not made while one of its PersistentVolumeClaims is missing; everything else goes
+// on past a failure.
+func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p plan) done {
+	var d done
+	if p.remove != nil {
+		err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, sandbox.Namespace, *p.remove)
+		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
+		d.fail(ignoreMoved(err))
+		return d
+	}
+	for _, action := range p.claims {
+		d.fail(r.actOnClaim(ctx, sandbox, action))
+	}
+	if len(d.errors) == 0 || p.pod.create == nil {
+		r.actOnPod(ctx, sandbox, p.pod, &d)
+	}
+	r.actOnService(ctx, sandbox, p.service, &d)
+	return d
+}
+
+func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action claimAction) error {
+	switch {
+	case action.create != nil:
+		_, err := createOrFind(ctx, r, sandbox, action.create, &corev1.PersistentVolumeClaim{})
+		return err
+	case action.adopt != nil:
+		return r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, action.adopt)
+	case action.refused != "":
+		return action.refused
+	}
+	return nil
+}
+
+func (r *Reconciler) actOnPod(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action podAction, d *done) {
+	switch {
+	case action.create != nil:
+		d.pod, d.podError = createOrFind(ctx, r, sandbox, action.create, &corev1.Pod{})
+		d.fail(d.podError)
+	case action.patch != nil:
+		pod := &corev1.Pod{}
+		err := r.patch(ctx, pod, sandbox.Namespace, action.patch)
+		if err == nil && pod.UID != "" {
+			d.pod = pod
+		}
+		d.fail(err)
+	case action.refused != "":
+		d.podError = action.refused
+		d.fail(d.podError)
+	}
+	for _, pod := range action.remove {
+		d.fail(r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod))
+	}
+}
+
+func (r *Reconciler) actOnService(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action serviceAction, d *done) {
+	switch {
+	case action.create != nil:
+		service, err := createOrFind(ctx, r, sandbox, action.create, &corev1.Service{})
+		d.service = service
+		d.fail(err)
+	case action.patch != nil:
+		service := &corev1.Service{}
+		err := r.patchService(ctx, service, sandbox.Namespace, action.patch)
+		if err == nil && service.UID != "" {
+			d.service = service
+		}
+		d.fail(err)
+	case action.remove != nil:
+		d.fail(r.remove(ctx, &corev1.Service{}, sandbox.Namespace, *action.remove))
+	case action.refused != "":
+		d.fail(action.refused)
+	}
+}
+
+// object is a pointer to T that is an API object.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// createOrFind creates wanted. Where an object of that name stands already, unseen by the cache, it is read from the API
+// server: ours is as good as made now (an earlier answer was lost), another's is an error.
+func createOrFind[T any, P object[T]](ctx context.Context, r *Reconciler, sandbox *sandboxv1beta1.Sandbox, wanted, standing P) (P, error) {
+	err := r.client.Create(ctx, wanted)
+	if err == nil {
+		return wanted, nil
+	}
+	kind := kindOf(wanted)
+	if !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("creating %s %q: %w", kind, wanted.GetName(), err)
+	}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(wanted), standing); err != nil {
+		return nil, fmt.Errorf("reading %s %q, which exists already: %w", kind, wanted.GetName(), err)
+	}
+	if !isOurs(standing, sandbox) {
+		return nil, refuse(kind, standing)
+	}
+	return standing, nil
+}
+
+// patch changes the metadata of an object into which it reads the result. An object that is gone, or another by now, is
+// left to the event that says so.
+func (r *Reconciler) patch(ctx context.Context, obj client.Object, namespace string, patch *metadataPatch) error {
+	body, err := patch.metadata.Bytes(nil)
+	if err != nil {
+		return err
+	}
+	return r.mergePatch(ctx, obj, namespace, patch.name, body)
+}
+
+func (r *Reconciler) patchService(ctx context.Context, service *corev1.Service, namespace string, patch *servicePatch) error {
+	var spec any
+	if patch.spec != nil {
+		spec = patch.spec
+	}
+	body, err := patch.metadata.Bytes(spec)
+	if err != nil {
+		return err
+	}
+	return r.mergePatch(ctx, service, namespace, patch.name, body)
+}
+
+func (r *Reconciler) mergePatch(ctx context.Context, obj client.Object, namespace, name string, body []byte) error {
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	err := r.client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, body))
+	if err = ignoreMoved(err); err != nil {
+		return fmt.Errorf("patching %s %q: %w", kindOf(obj), name, err)
+	}
+	return nil
+}
+
+// remove deletes exactly the object that was seen. One that is gone, or another by now, needs no deleting.
+func (r *Reconciler) remove(ctx context.Context, obj client.Object, namespace string, seen target) error {
+	return ignoreMoved(r.delete(ctx, obj, namespace, seen))
+}
+
+func (r *Reconciler) delete(ctx context.Context, obj client.Object, namespace string, seen target) error {
+	obj.SetNamespace(namespace)
+	obj.SetName(seen.name)
+	preconditions := client.Preconditions{UID: &seen.uid}
+	if seen.resourceVersion != "" {
+		preconditions.ResourceVersion = &seen.resourceVersion
+	}
+	err := r.client.Delete(ctx, obj, preconditions, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err != nil {
+		return fmt.Errorf("deleting %s %q: %w", kindOf(obj), seen.name, err)
+	}
+	return nil
+}
+
+// ignoreMoved drops the errors that say that what was seen is no longer there: its event brings the object back.
+func ignoreMoved(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func kindOf(obj client.Object) string {
+	switch obj.(type) {
+	case *corev1.Pod:
+		return "Pod"
+	case *corev1.PersistentVolumeClaim:
+		return "PersistentVolumeClaim"
+	case *corev1.Service:
+		return "Service"
+	default:
+		return sandboxv1beta1.SandboxKind
+	}
+}

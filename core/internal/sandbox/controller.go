@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
+	"sigs.k8s.io/agent-sandbox/shared/pacer"
+)
+
+const (
+	// retryFirst and retryLongest bound the pause before what failed is tried again; it doubles in between.
+	retryFirst   = 20 * time.Millisecond
+	retryLongest = time.Minute
+)
+
+// StatusWindow is how long a status that is a mere step on the way to Ready waits for a better one.
+const StatusWindow = 500 * time.Millisecond
+
+var sandboxKind = schema.GroupKind{Group: sandboxv1beta1.GroupName, Kind: sandboxv1beta1.SandboxKind}
+
+// Config is what a Reconciler works with; every field is required.
+type Config struct {
+	// Client reads from the cache, with read-your-own-writes consistency, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder takes the Events.
+	Recorder events.Recorder
+	// Clock tells the time once in each reconcile.
+	Clock clock.PassiveClock
+	// Pacer holds statuses back that are mere steps on the way to Ready.
+	Pacer *pacer.Pacer[types.NamespacedName]
+	// ClusterDomain ends every DNS name, "cluster.local" on most clusters.
+	ClusterDomain string
+}
+
+// Reconciler brings the children and the status of a Sandbox in line with its spec.
+type Reconciler struct {
+	client        client.Client
+	live          client.Reader
+	recorder      events.Recorder
+	clock         clock.PassiveClock
+	pacer         *pacer.Pacer[types.NamespacedName]
+	clusterDomain string
+}
+
+// New returns a Reconciler.
+func New(config Config) *Reconciler {
+	return &Reconciler{
+		client:        config.Client,
+		live:          config.Live,
+		recorder:      config.Recorder,
+		clock:         config.Clock,
+		pacer:         config.Pacer,
+		clusterDomain: config.ClusterDomain,
+	}
+}
+
+// Reconcile works on one Sandbox.
+//
+// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/status,verbs=patch
+// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims;services,verbs=get;list;watch;create;patch;delete
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	sandbox := &sandboxv1beta1.Sandbox{}
+	err := r.client.Get(ctx, request.NamespacedName, sandbox)
+	if apierrors.IsNotFound(err) {
+		r.pacer.Forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading Sandbox %q: %w", request.Name, err)
+	}
+	if sandbox.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil // its owner references take the children along
+	}
+	var p plan
+	var d done
+	s, err := r.observe(ctx, sandbox)
+	if err == nil {
+		p = decide(s)
+		d = r.act(ctx, sandbox, p)
+	}
+	d.fail(err)
+	return r.report(ctx, s, p, d).Result()
+}
+
+// SetupWithManager registers the controller with as many workers.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, workers int) error {
+	err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsByController, ownership.IndexByController(sandboxKind))
+	if err != nil {
+		return fmt.Errorf("indexing Pods by their Sandbox: %w", err)
+	}
+	byOwner := handler.EnqueueRequestsFromMapFunc(byOwnerName)
+	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.byOwnerOrOwnName)
+	err = ctrl.NewControllerManagedBy(mgr).
+		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(specOrMetadataChanged())).
+		Watches(&corev1.Pod{}, byOwnerOrOwnName).
+		Watches(&corev1.Service{}, byOwnerOrOwnName).
+		Watches(&corev1.PersistentVolumeClaim{}, byOwner).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("registering the Sandbox controller: %w", err)
+	}
+	return nil
+}
+
+// specOrMetadataChanged leaves out our own status writes.
+func specOrMetadataChanged() predicate.Predicate {
+	return predicate.Or[client.Object](
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+}
+
+// byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for
+// what its predecessor left.
+func byOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
+	ref, ok := ownership.ControllerOf(obj, sandboxKind)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}}}
+}
+
+// byOwnerOrOwnName wakes the owner; without one, the Sandbox in whose way an object of its name stands.
+func (r *Reconciler) byOwnerOrOwnName(ctx context.Context, obj client.Object) []reconcile.Request {
+	if requests := byOwnerName(ctx, obj); requests != nil {
+		return requests
+	}
+	key := client.ObjectKeyFromObject(obj)
+	err := r.client.Get(ctx, key, &sandboxv1beta1.Sandbox{}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil // no such Sandbox
+	}
+	return []reconcile.Request{{NamespacedName: key}}
+}

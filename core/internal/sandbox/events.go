@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/events"
+)
+
+// Actions of the Events, as the events API wants them beside the reason.
+const (
+	actionCreate  = "Create"
+	actionSuspend = "Suspend"
+	actionResume  = "Resume"
+	actionExpire  = "Expire"
+	actionObserve = "Observe"
+)
+
+// childEvents speak of what was done to children, and of a Sandbox that was deleted.
+func childEvents(p plan, d done) []events.Event {
+	switch {
+	case d.removed:
+		return []events.Event{events.Normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire, "Sandbox has expired and was deleted")}
+	case p.pod.create != nil && d.pod != nil:
+		return []events.Event{events.Normal(sandboxv1beta1.EventSandboxPodCreated, actionCreate,
+			fmt.Sprintf("Created Pod %s", d.pod.Name))}
+	default:
+		return nil
+	}
+}
+
+// transition is a change of a condition that is worth an Event of its own.
+type transition struct {
+	kind   string // condition type
+	status metav1.ConditionStatus
+	reason string // of the condition; empty: any
+	event  func(note string) events.Event
+}
+
+func transitions() []transition {
+	normal := func(reason, action string) func(string) events.Event {
+		return func(note string) events.Event { return events.Normal(reason, action, note) }
+	}
+	warning := func(reason, action string) func(string) events.Event {
+		return func(note string) events.Event { return events.Warning(reason, action, note) }
+	}
+	const ready, suspended, finished = sandboxv1beta1.ConditionReady, sandboxv1beta1.ConditionSuspended, sandboxv1beta1.ConditionFinished
+	return []transition{
+		{ready, metav1.ConditionTrue, "", normal(sandboxv1beta1.EventSandboxReady, actionObserve)},
+		{ready, metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxExpired, normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire)},
+		{ready, metav1.ConditionFalse, sandboxv1beta1.ReasonMultiplePods, warning(sandboxv1beta1.ReasonMultiplePods, actionObserve)},
+		{suspended, metav1.ConditionTrue, "", normal(sandboxv1beta1.EventSandboxSuspended, actionSuspend)},
+		{finished, metav1.ConditionTrue, sandboxv1beta1.ReasonPodSucceeded, normal(sandboxv1beta1.ReasonPodSucceeded, actionObserve)},
+		{finished, metav1.ConditionTrue, sandboxv1beta1.ReasonPodFailed, warning(sandboxv1beta1.ReasonPodFailed, actionObserve)},
+	}
+}
+
+// statusEvents speak of what a status that was just written says for the first time.
+func statusEvents(stored, written sandboxv1beta1.SandboxStatus, podError error) []events.Event {
+	var happened []events.Event
+	for _, t := range transitions() {
+		is := meta.FindStatusCondition(written.Conditions, t.kind)
+		if t.matches(is) && !t.matches(meta.FindStatusCondition(stored.Conditions, t.kind)) {
+			happened = append(happened, t.event(is.Message))
+		}
+	}
+	if meta.IsStatusConditionTrue(stored.Conditions, sandboxv1beta1.ConditionSuspended) &&
+		meta.IsStatusConditionFalse(written.Conditions, sandboxv1beta1.ConditionSuspended) {
+		happened = append(happened, events.Normal(sandboxv1beta1.EventSandboxResumed, actionResume, "Sandbox is resumed"))
+	}
+	if podError != nil && readyMessage(stored) != readyMessage(written) {
+		happened = append(happened, events.Warning(sandboxv1beta1.EventSandboxPodCreateFailed, actionCreate, podError.Error()))
+	}
+	return happened
+}
+
+func (t transition) matches(c *metav1.Condition) bool {
+	return c != nil && c.Status == t.status && (t.reason == "" || c.Reason == t.reason)
+}
+
+func readyMessage(status sandboxv1beta1.SandboxStatus) string {
+	if ready := meta.FindStatusCondition(status.Conditions, sandboxv1beta1.ConditionReady); ready != nil {
+		return ready.Message
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+)
+
+// failureReason is the reason of Ready for an error.
+func failureReason(err error) string {
+	if isPermanent(err) {
+		return sandboxv1beta1.ReasonInvalidConfiguration
+	}
+	return sandboxv1beta1.ReasonReconcilerError
+}
+
+// isPermanent says whether the API server refuses the request whenever it is made.
+func isPermanent(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// worst is the error that decides about the condition: one that will pass keeps the others from being final.
+func worst(failures []error) error {
+	for _, err := range failures {
+		if !isPermanent(err) {
+			return err
+		}
+	}
+	return failures[0]
+}
+
+func failureMessage(failures []error) string {
+	texts := make([]string, 0, len(failures))
+	for _, err := range failures {
+		texts = append(texts, err.Error())
+	}
+	return "Error seen: " + strings.Join(texts, "; ")
+}
+
+// retryable joins the errors that may pass; nil when none does.
+func retryable(failures []error) error {
+	var passing []error
+	for _, err := range failures {
+		if !isPermanent(err) {
+			passing = append(passing, err)
+		}
+	}
+	return errors.Join(passing...)
+}

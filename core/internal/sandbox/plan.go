@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sigs.k8s.io/agent-sandbox/shared/apply"
+)
+
+// plan is all that one reconcile writes to children, decided beforehand. Nil and empty mean no such write.
+type plan struct {
+	claims  []claimAction
+	pod     podAction
+	service serviceAction
+	// remove deletes the Sandbox itself.
+	remove *target
+	// wake is how long until time alone changes the plan; zero means never.
+	wake time.Duration
+}
+
+// claimAction is what is done about one PersistentVolumeClaim: one of its fields is set.
+type claimAction struct {
+	create  *corev1.PersistentVolumeClaim
+	adopt   *metadataPatch
+	refused refusal
+}
+
+// podAction is what is done about the Pod: one of its fields is set, or none.
+type podAction struct {
+	create  *corev1.Pod
+	patch   *metadataPatch
+	remove  []target
+	refused refusal
+}
+
+// serviceAction is what is done about the Service: one of its fields is set, or none.
+type serviceAction struct {
+	create  *corev1.Service
+	patch   *servicePatch
+	remove  *target
+	refused refusal
+}
+
+// target names an object to delete. The delete fails when the object is another by now, and, with a
+// resourceVersion, when it has changed.
+type target struct {
+	name            string
+	uid             types.UID
+	resourceVersion string
+}
+
+type metadataPatch struct {
+	name     string
+	metadata apply.Metadata
+}
+
+type servicePatch struct {
+	name     string
+	metadata apply.Metadata
+	spec     *serviceSpecPatch
+}
+
+// serviceSpecPatch is the part of a Service's spec that is kept in step. An empty list of ports is written, nil is not.
+type serviceSpecPatch struct {
+	Selector map[string]*string   `json:"selector,omitempty"`
+	Ports    []corev1.ServicePort `json:"ports,omitzero"`
+}
+
+// refusal says why an object that stands in the way is not touched.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// done is what became of a plan.
+type done struct {
+	pod      *corev1.Pod     // as created or patched
+	service  *corev1.Service // as created or patched
+	removed  bool            // the Sandbox itself was deleted
+	outdated bool            // the Sandbox has changed since it was seen: decide anew
+	podError error           // why there is no Pod, or not the wanted one
+	errors   []error         // everything that went wrong, podError included
+}
+
+func (d *done) fail(err error) {
+	if err != nil {
+		d.errors = append(d.errors, err)
+	}
+}

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/names"
+	"sigs.k8s.io/agent-sandbox/shared/podmeta"
+)
+
+// podStep decides about the Pod of a Sandbox that has not expired.
+func podStep(s seen) podAction {
+	pod := s.pod()
+	switch {
+	case s.suspended():
+		return podAction{remove: livingPods(s)}
+	case len(s.pods) > 1:
+		return podAction{}
+	case pod != nil:
+		return podAction{patch: driftOf(pod, s)}
+	case s.foreignPod != nil:
+		return foreignPodStep(s)
+	case finishedStands(s.sandbox):
+		return podAction{}
+	default:
+		return podAction{create: desiredPod(s)}
+	}
+}
+
+func foreignPodStep(s seen) podAction {
+	pod := s.foreignPod
+	switch {
+	case mayAdopt(pod, s.sandbox):
+		patch := podMetadataPatch(pod, s)
+		patch.metadata.ResourceVersion = pod.ResourceVersion
+		patch.metadata.OwnerReferences = withController(pod, s.sandbox)
+		return podAction{patch: patch}
+	case onItsWayOut(pod, s.sandbox):
+		return podAction{}
+	default:
+		return podAction{refused: refuse("Pod", pod)}
+	}
+}
+
+// livingPods are the Pods of the Sandbox that nobody has deleted yet.
+func livingPods(s seen) []target {
+	var living []target
+	for _, pod := range s.pods {
+		if pod.DeletionTimestamp == nil {
+			living = append(living, targetOf(pod))
+		}
+	}
+	return living
+}
+
+// driftOf is the patch that brings the metadata of a living Pod in line; nil when it is.
+func driftOf(pod *corev1.Pod, s seen) *metadataPatch {
+	if pod.DeletionTimestamp != nil {
+		return nil
+	}
+	if patch := podMetadataPatch(pod, s); !patch.metadata.IsEmpty() {
+		return patch
+	}
+	return nil
+}
+
+func podMetadataPatch(pod *corev1.Pod, s seen) *metadataPatch {
+	current := podmeta.Metadata{Labels: pod.Labels, Annotations: pod.Annotations}
+	madeFrom := pod.Annotations[sandboxv1beta1.AnnotationPodSpecHash]
+	change := podRules().Change(current, podMetadata(s.sandbox, madeFrom))
+	change.UID = pod.UID
+	return &metadataPatch{name: pod.Name, metadata: change}
+}
+
+func podRules() podmeta.Rules {
+	return podmeta.Rules{
+		Reserved:       isReserved,
+		LabelsKey:      sandboxv1beta1.AnnotationPropagatedLabels,
+		AnnotationsKey: sandboxv1beta1.AnnotationPropagatedAnnotations,
+	}
+}
+
+// podMetadata is what the Pod of a Sandbox carries; specHash, unless empty, is what it was made from.
+func podMetadata(sandbox *sandboxv1beta1.Sandbox, specHash string) podmeta.Metadata {
+	template := sandbox.Spec.PodTemplate.Metadata
+	system := podmeta.Metadata{Labels: podSelector(sandbox), Annotations: map[string]string{}}
+	if specHash != "" {
+		system.Annotations[sandboxv1beta1.AnnotationPodSpecHash] = specHash
+	}
+	return podRules().Desired(podmeta.Metadata{Labels: template.Labels, Annotations: template.Annotations}, system)
+}
+
+// podSelector are the labels that the Service selects its Pod by. The hash alone could be another Sandbox's too.
+func podSelector(sandbox *sandboxv1beta1.Sandbox) map[string]string {
+	return map[string]string{
+		sandboxv1beta1.LabelSandboxNameHash: names.Hash(sandbox.Name),
+		sandboxv1beta1.LabelSandboxUID:      string(sandbox.UID),
+	}
+}
+
+func desiredPod(s seen) *corev1.Pod {
+	metadata := podMetadata(s.sandbox, s.specHash)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            s.sandbox.Name,
+			Namespace:       s.sandbox.Namespace,
+			Labels:          metadata.Labels,
+			Annotations:     metadata.Annotations,
+			OwnerReferences: []metav1.OwnerReference{controllerRef(s.sandbox)},
+		},
+		Spec: *s.sandbox.Spec.PodTemplate.Spec.DeepCopy(),
+	}
+	for i := range s.sandbox.Spec.VolumeClaimTemplates {
+		template := s.sandbox.Spec.VolumeClaimTemplates[i]
+		pod.Spec.Volumes = mountClaim(pod.Spec.Volumes, template.Metadata.Name, claimName(template, s.sandbox))
+	}
+	return pod
+}
+
+// mountClaim puts the claim in the place of a volume of that name, or at the end: as a StatefulSet does.
+func mountClaim(volumes []corev1.Volume, volume, claim string) []corev1.Volume {
+	mounted := corev1.Volume{
+		Name: volume,
+		VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		},
+	}
+	at := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == volume })
+	if at < 0 {
+		return append(volumes, mounted)
+	}
+	volumes[at] = mounted
+	return volumes
+}

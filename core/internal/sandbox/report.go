@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/conditions"
+	"sigs.k8s.io/agent-sandbox/shared/reconcile"
+)
+
+// pauseOutdated is how soon a Sandbox is decided about anew that changed while it was being deleted.
+const pauseOutdated = 100 * time.Millisecond
+
+// report writes what has become of the Sandbox: its status, if it changed, and its Events.
+func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
+	r.recorder.Emit(s.sandbox, childEvents(p, d)...)
+	if d.removed {
+		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
+		return reconcile.Done()
+	}
+	wanted := desiredStatus(afterActing(s, p, d), d.errors, r.clusterDomain)
+	held, err := r.writeStatus(ctx, s, wanted, d.podError)
+	if err != nil {
+		return reconcile.Failed(errors.Join(append(d.errors, err)...))
+	}
+	return outcome(p, d, held)
+}
+
+// writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, podError error) (time.Duration, error) {
+	key := client.ObjectKeyFromObject(s.sandbox)
+	body, err := apply.Status(s.sandbox.UID, s.sandbox.Status, wanted)
+	if err != nil {
+		return 0, err
+	}
+	if body == nil {
+		r.pacer.Forget(key)
+		return 0, nil
+	}
+	if isPassing(s.sandbox.Status, wanted) {
+		if held := r.pacer.Hold(key, s.now); held > 0 {
+			return held, nil
+		}
+	}
+	r.pacer.Forget(key)
+	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("patching the status of Sandbox %q: %w", key.Name, err)
+	}
+	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
+	return 0, nil
+}
+
+func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
+	if err := retryable(d.errors); err != nil {
+		return reconcile.Failed(err)
+	}
+	if len(d.errors) > 0 {
+		return reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)
+	}
+	wake := p.wake
+	if d.outdated {
+		wake = pauseOutdated
+	}
+	if held > 0 && (wake <= 0 || held < wake) {
+		wake = held
+	}
+	return reconcile.Wait(wake)
+}
+
+// isPassing says whether a status is a mere step on the way to Ready, so that the next one, or its delay, may be
+// waited for: nothing was Ready before, nothing is wrong, nothing is final.
+func isPassing(stored, wanted sandboxv1beta1.SandboxStatus) bool {
+	before := meta.FindStatusCondition(stored.Conditions, sandboxv1beta1.ConditionReady)
+	after := meta.FindStatusCondition(wanted.Conditions, sandboxv1beta1.ConditionReady)
+	scheduled := meta.FindStatusCondition(wanted.Conditions, sandboxv1beta1.ConditionPodScheduled)
+	return (before == nil || before.Status != metav1.ConditionTrue) &&
+		after.Reason == sandboxv1beta1.ReasonDependenciesNotReady &&
+		(scheduled == nil || scheduled.Status != metav1.ConditionFalse)
+}
+
+// afterActing is what was seen, with what this pass made of it.
+func afterActing(s seen, p plan, d done) seen {
+	if d.service != nil {
+		s.service = d.service
+	}
+	if p.service.remove != nil {
+		s.service = nil
+	}
+	if d.pod != nil {
+		s.pods, s.foreignPod = []*corev1.Pod{d.pod}, nil
+	}
+	if len(p.pod.remove) > 0 {
+		s.pods = terminating(s.pods, s.now)
+	}
+	return s
+}
+
+// terminating returns copies of pods that are on their way out.
+func terminating(pods []*corev1.Pod, now time.Time) []*corev1.Pod {
+	copies := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		leaving := *pod
+		if leaving.DeletionTimestamp == nil {
+			leaving.DeletionTimestamp = &metav1.Time{Time: now}
+		}
+		copies = append(copies, &leaving)
+	}
+	return copies
+}
+
+// desiredStatus is the whole status of a Sandbox, from what is so now.
+func desiredStatus(s seen, failures []error, clusterDomain string) sandboxv1beta1.SandboxStatus {
+	status := sandboxv1beta1.SandboxStatus{Conditions: allConditions(s, failures)}
+	if s.expired() {
+		return status
+	}
+	status.LabelSelector = selector(s)
+	multiple := len(s.pods) > 1
+	if hasService(s) && !multiple {
+		status.Service = s.service.Name
+		status.ServiceFQDN = fmt.Sprintf("%s.%s.svc.%s", s.service.Name, s.service.Namespace, clusterDomain)
+	}
+	if s.podsUnknown {
+		status.PodIPs, status.NodeName = s.sandbox.Status.PodIPs, s.sandbox.Status.NodeName
+	}
+	if pod := s.pod(); pod != nil {
+		status.NodeName = pod.Spec.NodeName
+		for _, ip := range pod.Status.PodIPs {
+			status.PodIPs = append(status.PodIPs, ip.IP)
+		}
+	}
+	return status
+}
+
+// selector is known from the first Pod on.
+func selector(s seen) string {
+	if len(s.pods) == 0 {
+		return s.sandbox.Status.LabelSelector
+	}
+	return sandboxv1beta1.LabelSandboxNameHash + "=" + nameHashLabel(s.sandbox)[sandboxv1beta1.LabelSandboxNameHash]
+}
+
+func allConditions(s seen, failures []error) []metav1.Condition {
+	var all []metav1.Condition
+	for _, current := range []*metav1.Condition{
+		suspendedCondition(s), scheduledCondition(s), readyCondition(s, failures), driftedCondition(s),
+	} {
+		if current != nil {
+			current.ObservedGeneration = s.sandbox.Generation
+			all = append(all, *current)
+		}
+	}
+	if finished := finishedCondition(s); finished != nil {
+		kept := *finished
+		if s.pod() != nil {
+			kept.ObservedGeneration = s.sandbox.Generation
+		}
+		all = append(all, kept)
+	}
+	return conditions.Settle(s.sandbox.Status.Conditions, all, metav1.NewTime(s.now))
+}

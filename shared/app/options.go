@@ -1,0 +1,156 @@
+package app
+
+import (
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	cliflag "k8s.io/component-base/cli/flag"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Options are the flags that every controller of the project has.
+type Options struct {
+	LeaderElection LeaderElectionOptions
+	Metrics        MetricsOptions
+	Client         ClientOptions
+	// HealthAddress is where /healthz and /readyz are served.
+	HealthAddress string
+	// Logging is the logger's own set of flags.
+	Logging zap.Options
+}
+
+// LeaderElectionOptions decide which of several replicas works.
+type LeaderElectionOptions struct {
+	Enabled   bool
+	Namespace string // of the Lease; empty: the namespace that the process runs in
+	// LeaseDuration > RenewDeadline > RetryPeriod > 0.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+}
+
+// MetricsOptions decide where and how metrics are served.
+type MetricsOptions struct {
+	Address       string // "0" serves none
+	Secure        bool   // HTTPS
+	CertDir       string // with tls.crt and tls.key; empty: a self-signed certificate
+	Authorization bool   // TokenReview and SubjectAccessReview on each scrape
+	MinTLSVersion string
+	CipherSuites  []string
+}
+
+// ClientOptions limit the requests to the API server.
+type ClientOptions struct {
+	QPS   float32 // requests a second; -1: no limit
+	Burst int     // requests at once beyond QPS
+}
+
+// NewOptions returns the defaults.
+func NewOptions() *Options {
+	return &Options{
+		LeaderElection: LeaderElectionOptions{
+			Enabled:       true,
+			LeaseDuration: 15 * time.Second,
+			RenewDeadline: 10 * time.Second,
+			RetryPeriod:   500 * time.Millisecond,
+		},
+		Metrics:       MetricsOptions{Address: ":8080"},
+		Client:        ClientOptions{QPS: -1, Burst: 10},
+		HealthAddress: ":8081",
+	}
+}
+
+// AddFlags binds the options to flags, in named groups.
+func (o *Options) AddFlags(groups *cliflag.NamedFlagSets) {
+	o.LeaderElection.addFlags(groups.FlagSet("Leader election"))
+	o.Metrics.addFlags(groups.FlagSet("Metrics"))
+	o.Client.addFlags(groups.FlagSet("API client"))
+	groups.FlagSet("Health").StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
+		"Address of /healthz and /readyz.")
+	kubeconfig := flag.NewFlagSet("kubeconfig", flag.ContinueOnError)
+	config.RegisterFlags(kubeconfig)
+	groups.FlagSet("API client").AddGoFlagSet(kubeconfig)
+	logging := flag.NewFlagSet("logging", flag.ContinueOnError)
+	o.Logging.BindFlags(logging)
+	groups.FlagSet("Logging").AddGoFlagSet(logging)
+}
+
+func (o *LeaderElectionOptions) addFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.Enabled, "leader-elect", o.Enabled, "Work only while holding the Lease; other replicas stand by.")
+	fs.StringVar(&o.Namespace, "leader-election-namespace", o.Namespace, "Namespace of the Lease; empty means the controller's own.")
+	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "How long a Lease that is not renewed keeps others out.")
+	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "How long the leader tries to renew before it gives up; less than the lease duration.")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "Pause between tries; less than the renew deadline.")
+}
+
+func (o *MetricsOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Address, "metrics-bind-address", o.Address, "Address of /metrics; 0 turns it off.")
+	fs.BoolVar(&o.Secure, "metrics-secure-serving", o.Secure, "Serve metrics over HTTPS.")
+	fs.StringVar(&o.CertDir, "metrics-cert-dir", o.CertDir, "Directory with tls.crt and tls.key for metrics over HTTPS; empty means a self-signed certificate.")
+	fs.BoolVar(&o.Authorization, "metrics-authorization", o.Authorization, "Ask the API server whether a scraper may read metrics (TokenReview, SubjectAccessReview).")
+	fs.StringVar(&o.MinTLSVersion, "tls-min-version", o.MinTLSVersion, "Least TLS version of what this process serves: VersionTLS10 to VersionTLS13.")
+	fs.StringSliceVar(&o.CipherSuites, "tls-cipher-suites", o.CipherSuites, "Cipher suites of what this process serves, by Go's names, comma-separated; empty means Go's own choice.")
+}
+
+func (o *ClientOptions) addFlags(fs *pflag.FlagSet) {
+	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests a second to the API server at most; -1 means no limit.")
+	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests beyond kube-api-qps that may go out at once; above 0.")
+}
+
+// Validate returns the first flag whose value is out of bounds, with the value and the bound.
+func (o *Options) Validate() error {
+	if o.Client.Burst <= 0 {
+		return outOfBounds("kube-api-burst", o.Client.Burst, "must be above 0")
+	}
+	if o.Client.QPS != -1 && !(o.Client.QPS > 0) {
+		return outOfBounds("kube-api-qps", o.Client.QPS, "must be above 0, or -1 for no limit")
+	}
+	if err := o.LeaderElection.validate(); err != nil {
+		return err
+	}
+	_, err := o.Metrics.tlsOptions()
+	return err
+}
+
+func (o LeaderElectionOptions) validate() error {
+	switch {
+	case o.RetryPeriod <= 0:
+		return outOfBounds("leader-elect-retry-period", o.RetryPeriod, "must be above 0")
+	case o.RenewDeadline <= o.RetryPeriod:
+		return outOfBounds("leader-elect-renew-deadline", o.RenewDeadline, fmt.Sprintf("must be above --leader-elect-retry-period (%s)", o.RetryPeriod))
+	case o.LeaseDuration <= o.RenewDeadline:
+		return outOfBounds("leader-elect-lease-duration", o.LeaseDuration, fmt.Sprintf("must be above --leader-elect-renew-deadline (%s)", o.RenewDeadline))
+	}
+	return nil
+}
+
+func (o MetricsOptions) tlsOptions() ([]func(*tls.Config), error) {
+	version, err := cliflag.TLSVersion(o.MinTLSVersion)
+	if err != nil {
+		return nil, outOfBounds("tls-min-version", o.MinTLSVersion, "must be one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13")
+	}
+	suites, err := cliflag.TLSCipherSuites(o.CipherSuites)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cipher-suites: %w", err)
+	}
+	return []func(*tls.Config){func(served *tls.Config) {
+		served.MinVersion = version
+		if len(suites) > 0 {
+			served.CipherSuites = suites
+		}
+	}}, nil
+}
+
+// AboveZero returns an error that names the flag when value is not above zero.
+func AboveZero(flagName string, value int) error {
+	if value > 0 {
+		return nil
+	}
+	return outOfBounds(flagName, value, "must be above 0")
+}
+
+func outOfBounds(flagName string, value any, bound string) error {
+	return fmt.Errorf("--%s=%v: %s", flagName, value, bound)
+}

@@ -1,0 +1,79 @@
+// Package apply writes patches as bytes that name exactly what changes, with the preconditions they rest on.
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Status returns the merge patch of the status subresource that turns stored into wanted, removals and zero values
+// included; nil when they are the same. It carries the object's UID, so that it never lands on another object
+// of the same name, and no resourceVersion: a status has one writer.
+func Status(uid types.UID, stored, wanted any) ([]byte, error) {
+	before, err := json.Marshal(stored)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the stored status: %w", err)
+	}
+	after, err := json.Marshal(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the wanted status: %w", err)
+	}
+	diff, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return nil, fmt.Errorf("comparing the stored with the wanted status: %w", err)
+	}
+	if string(diff) == "{}" {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"status":   json.RawMessage(diff),
+	})
+}
+
+// Metadata is a merge patch of an object's metadata.
+type Metadata struct {
+	// UID is the object meant. A patch never lands on another object of its name.
+	UID types.UID `json:"uid"`
+	// ResourceVersion, when set, makes the patch fail once the object has changed.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// Labels to set; nil values remove the key.
+	Labels map[string]*string `json:"labels,omitempty"`
+	// Annotations to set; nil values remove the key.
+	Annotations map[string]*string `json:"annotations,omitempty"`
+	// OwnerReferences replace all that stand; nil leaves them alone. They need a ResourceVersion.
+	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
+}
+
+// IsEmpty reports whether the patch changes nothing.
+func (m Metadata) IsEmpty() bool {
+	return len(m.Labels) == 0 && len(m.Annotations) == 0 && m.OwnerReferences == nil
+}
+
+// Bytes is the JSON merge patch, with spec beside the metadata unless it is nil.
+func (m Metadata) Bytes(spec any) ([]byte, error) {
+	patch := map[string]any{"metadata": m}
+	if spec != nil {
+		patch["spec"] = spec
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a metadata patch: %w", err)
+	}
+	return raw, nil
+}
+
+// Changes returns what makes want of have, for the given keys of want only: keys of have that want does not name stay.
+func Changes(have, want map[string]string) map[string]*string {
+	changes := map[string]*string{}
+	for key, value := range want {
+		if old, ok := have[key]; !ok || old != value {
+			changes[key] = &value
+		}
+	}
+	return changes
+}

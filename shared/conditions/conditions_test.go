@@ -1,0 +1,43 @@
+package conditions
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestSettle(t *testing.T) {
+	then := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	now := metav1.NewTime(then.Add(time.Minute))
+	stored := []metav1.Condition{
+		{Type: "Gone", Status: metav1.ConditionTrue, LastTransitionTime: then},
+		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Old", LastTransitionTime: then},
+	}
+	cases := map[string]struct{ want, settled []metav1.Condition }{
+		"the same status keeps its time, with the new reason": {
+			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New"}},
+			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New", LastTransitionTime: then}},
+		},
+		"another status moves it": {
+			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
+			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: now}},
+		},
+		"a new condition starts now, in the order asked for": {
+			want: []metav1.Condition{{Type: "New", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse}},
+			settled: []metav1.Condition{
+				{Type: "New", Status: metav1.ConditionTrue, LastTransitionTime: now},
+				{Type: "Ready", Status: metav1.ConditionFalse, LastTransitionTime: then},
+			},
+		},
+		"nothing wanted leaves nothing": {want: nil, settled: []metav1.Condition{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.settled, Settle(stored, tc.want, now)); diff != "" {
+				t.Errorf("Settle (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+// Package events records what happened to an object, for people who describe it.
+package events
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientevents "k8s.io/client-go/tools/events"
+)
+
+// Event is something that happened.
+type Event struct {
+	Type   string // corev1.EventTypeNormal or corev1.EventTypeWarning
+	Reason string // why, in CamelCase
+	Action string // what was being done, in CamelCase
+	Note   string // a sentence for people
+}
+
+// Normal returns an Event that needs no attention.
+func Normal(reason, action, note string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Action: action, Note: note}
+}
+
+// Warning returns an Event that somebody should look at.
+func Warning(reason, action, note string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note}
+}
+
+// Recorder emits Events.
+type Recorder interface {
+	Emit(regarding runtime.Object, happened ...Event)
+}
+
+// NewRecorder returns a Recorder that sends to the API server in the background.
+func NewRecorder(sink clientevents.EventRecorder) Recorder { return recorder{sink: sink} }
+
+// Discard returns a Recorder that emits nothing.
+func Discard() Recorder { return discard{} }
+
+type recorder struct{ sink clientevents.EventRecorder }
+
+func (r recorder) Emit(regarding runtime.Object, happened ...Event) {
+	for _, event := range happened {
+		r.sink.Eventf(regarding, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
+type discard struct{}
+
+func (discard) Emit(runtime.Object, ...Event) {}
