@@ -26,7 +26,7 @@ func claimActions(s seen) []claimAction {
 			actions = append(actions, claimAction{adopt: adoptClaim(claim, s.sandbox)})
 		case onItsWayOut(claim, s.sandbox) && s.pod() != nil:
 		case onItsWayOut(claim, s.sandbox):
-			actions = append(actions, claimAction{refused: leaving(claim.Name)})
+			actions = append(actions, claimAction{refused: leavingClaim(claim.Name)})
 		default:
 			actions = append(actions, claimAction{refused: refuse("PersistentVolumeClaim", claim)})
 		}
@@ -34,8 +34,8 @@ func claimActions(s seen) []claimAction {
 	return actions
 }
 
-// leaving holds the Pod back: made now, it would be bound to a disk that is about to go.
-func leaving(claim string) refusal {
+// leavingClaim holds the Pod back: made now, it would be bound to a disk that is about to go.
+func leavingClaim(claim string) refusal {
 	return refusal("PersistentVolumeClaim \"" + claim + "\" is being deleted: the Pod is made once it is gone and made anew")
 }
 

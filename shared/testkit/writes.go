@@ -1,0 +1,69 @@
+package testkit
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// Writes counts the requests that change something, by what they change. It is safe for concurrent use.
+type Writes struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// CountWrites returns a copy of config whose requests are counted.
+func CountWrites(config *rest.Config) (*rest.Config, *Writes) {
+	writes := &Writes{counts: map[string]int{}}
+	counted := rest.CopyConfig(config)
+	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodGet {
+				writes.add(request.Method + " " + resource(request.URL.Path))
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return counted, writes
+}
+
+// Counts returns how often each kind of write was sent, as "PATCH sandboxes/status".
+func (w *Writes) Counts() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.counts)
+}
+
+// Reset starts the count anew.
+func (w *Writes) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.counts)
+}
+
+func (w *Writes) add(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[what]++
+}
+
+// resource finds "pods" or "sandboxes/status" in /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>/<subresource>.
+func resource(path string) string {
+	_, after, found := strings.Cut(path, "/namespaces/")
+	parts := strings.Split(after, "/")
+	switch {
+	case !found || len(parts) < 2:
+		return path
+	case len(parts) > 3:
+		return parts[1] + "/" + parts[3]
+	default:
+		return parts[1]
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
