@@ -2,17 +2,25 @@
 package apply
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Status returns the merge patch of the status subresource that turns stored into wanted, removals and zero values
-// included; nil when they are the same. It carries the object's UID, so that it never lands on another object
-// of the same name, and no resourceVersion: a status has one writer.
+// operation is one step of a JSON patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// Status returns the JSON patch of the status subresource that turns stored into wanted, removals and zero values
+// included; nil when they are the same. It tests the object's UID, so that it never lands on another object of the same
+// name: the API server ignores a UID in a merge patch of the status of a custom resource. A failed test answers 422
+// (Invalid). It has no resourceVersion: a status has one writer.
 func Status(uid types.UID, stored, wanted any) ([]byte, error) {
 	before, err := json.Marshal(stored)
 	if err != nil {
@@ -22,16 +30,12 @@ func Status(uid types.UID, stored, wanted any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the wanted status: %w", err)
 	}
-	diff, err := jsonpatch.CreateMergePatch(before, after)
-	if err != nil {
-		return nil, fmt.Errorf("comparing the stored with the wanted status: %w", err)
-	}
-	if string(diff) == "{}" {
+	if bytes.Equal(before, after) {
 		return nil, nil
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid},
-		"status":   json.RawMessage(diff),
+	return json.Marshal([]operation{
+		{Op: "test", Path: "/metadata/uid", Value: uid},
+		{Op: "add", Path: "/status", Value: json.RawMessage(after)},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -35,7 +36,7 @@ func StartKubelet(t testing.TB, config *rest.Config) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Kubelet{client: clientset}
-	pods := cache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, nil)
+	pods := cache.NewListWatchFromClient(clientset.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
 	sync := func(obj any) {
 		if pod, ok := obj.(*corev1.Pod); ok && ctx.Err() == nil {
 			if err := k.sync(ctx, pod); err != nil && ctx.Err() == nil {

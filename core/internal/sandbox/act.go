@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +40,8 @@ func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.San
 		_, err := createOrFind(ctx, r, sandbox, action.create, &corev1.PersistentVolumeClaim{})
 		return err
 	case action.adopt != nil:
-		return r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, action.adopt)
+		_, err := r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, action.adopt)
+		return err
 	case action.refused != "":
 		return action.refused
 	}
@@ -53,8 +55,8 @@ func (r *Reconciler) actOnPod(ctx context.Context, sandbox *sandboxv1beta1.Sandb
 		d.fail(d.podError)
 	case action.patch != nil:
 		pod := &corev1.Pod{}
-		err := r.patch(ctx, pod, sandbox.Namespace, action.patch)
-		if err == nil && pod.UID != "" {
+		landed, err := r.patch(ctx, pod, sandbox.Namespace, action.patch)
+		if landed {
 			d.pod = pod
 		}
 		d.fail(err)
@@ -75,8 +77,8 @@ func (r *Reconciler) actOnService(ctx context.Context, sandbox *sandboxv1beta1.S
 		d.fail(err)
 	case action.patch != nil:
 		service := &corev1.Service{}
-		err := r.patchService(ctx, service, sandbox.Namespace, action.patch)
-		if err == nil && service.UID != "" {
+		landed, err := r.patchService(ctx, service, sandbox.Namespace, action.patch)
+		if landed {
 			d.service = service
 		}
 		d.fail(err)
@@ -113,36 +115,39 @@ func createOrFind[T any, P object[T]](ctx context.Context, r *Reconciler, sandbo
 	return standing, nil
 }
 
-// patch changes the metadata of an object into which it reads the result. An object that is gone, or another by now, is
-// left to the event that says so.
-func (r *Reconciler) patch(ctx context.Context, obj client.Object, namespace string, patch *metadataPatch) error {
+// patch changes the metadata of an object into which it reads the result, and says whether it did. An object that is gone,
+// or another by now, is left to the event that says so.
+func (r *Reconciler) patch(ctx context.Context, obj client.Object, namespace string, patch *metadataPatch) (bool, error) {
 	body, err := patch.metadata.Bytes(nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return r.mergePatch(ctx, obj, namespace, patch.name, body)
+	return r.mergePatch(ctx, obj, types.NamespacedName{Namespace: namespace, Name: patch.name}, patch.metadata.UID, body)
 }
 
-func (r *Reconciler) patchService(ctx context.Context, service *corev1.Service, namespace string, patch *servicePatch) error {
+func (r *Reconciler) patchService(ctx context.Context, service *corev1.Service, namespace string, patch *servicePatch) (bool, error) {
 	var spec any
 	if patch.spec != nil {
 		spec = patch.spec
 	}
 	body, err := patch.metadata.Bytes(spec)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return r.mergePatch(ctx, service, namespace, patch.name, body)
+	return r.mergePatch(ctx, service, types.NamespacedName{Namespace: namespace, Name: patch.name}, patch.metadata.UID, body)
 }
 
-func (r *Reconciler) mergePatch(ctx context.Context, obj client.Object, namespace, name string, body []byte) error {
-	obj.SetNamespace(namespace)
-	obj.SetName(name)
+func (r *Reconciler) mergePatch(ctx context.Context, obj client.Object, key types.NamespacedName, uid types.UID, body []byte) (bool, error) {
+	obj.SetNamespace(key.Namespace)
+	obj.SetName(key.Name)
 	err := r.client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, body))
-	if err = ignoreMoved(err); err != nil {
-		return fmt.Errorf("patching %s %q: %w", kindOf(obj), name, err)
+	if err == nil {
+		return true, nil
 	}
-	return nil
+	if err = r.ignoreSuccessor(ctx, obj, uid, err); err != nil {
+		return false, fmt.Errorf("patching %s %q: %w", kindOf(obj), key.Name, err)
+	}
+	return false, nil
 }
 
 // remove deletes exactly the object that was seen. One that is gone, or another by now, needs no deleting.
@@ -170,6 +175,21 @@ func ignoreMoved(err error) error {
 		return nil
 	}
 	return err
+}
+
+// ignoreSuccessor drops the error of a patch that carries a UID when its object is no more, or is another of that name by
+// now. A wrong UID and a refused change both answer 422, so it takes a look to tell. It reads into obj.
+func (r *Reconciler) ignoreSuccessor(ctx context.Context, obj client.Object, uid types.UID, err error) error {
+	if !apierrors.IsInvalid(err) {
+		return ignoreMoved(err)
+	}
+	readErr := r.live.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	switch {
+	case apierrors.IsNotFound(readErr), readErr == nil && obj.GetUID() != uid:
+		return nil
+	default:
+		return errors.Join(err, readErr)
+	}
 }
 
 func kindOf(obj client.Object) string {

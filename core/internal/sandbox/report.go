@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,12 +54,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 	}
 	r.pacer.Forget(key)
 	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return 0, nil
-	}
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
 	if err != nil {
-		return 0, fmt.Errorf("patching the status of Sandbox %q: %w", key.Name, err)
+		if err = r.ignoreSuccessor(ctx, target, s.sandbox.UID, err); err != nil {
+			err = fmt.Errorf("patching the status of Sandbox %q: %w", key.Name, err)
+		}
+		return 0, err
 	}
 	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
 	return 0, nil
