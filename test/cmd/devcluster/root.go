@@ -34,7 +34,7 @@ Go toolchain, neither root nor containers.`,
 	}
 	persistent := root.PersistentFlags()
 	persistent.StringVar(&f.root, "root", "", "the repository's root (default: the nearest directory with a go.work, upwards)")
-	persistent.StringVar(&f.stateDir, "state-dir", "", "where clusters keep their state (default: bin/devcluster below the root)")
+	persistent.StringVar(&f.stateDir, "state-dir", "", "where clusters keep their state (default: bin/clusters below the root)")
 	persistent.StringVar(&f.name, "name", devcluster.DefaultName, "name of the cluster")
 	root.AddCommand(
 		newUp(f), newDown(f), newStatus(f), newLogs(f), newKill(f), newKubectl(f), newAssets(f), newProvisioner())

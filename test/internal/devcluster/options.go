@@ -33,7 +33,7 @@ type Options struct {
 	// dashes. Empty means DefaultName.
 	Name string
 	// StateDir is the directory of the state of all clusters, one directory
-	// each. Empty means bin/devcluster below Root.
+	// each. Empty means bin/clusters below Root.
 	StateDir string
 	// Nodes is the number of simulated nodes, named kwok-0 and so on, or
 	// KeepNodes. Superfluous ones are removed.
@@ -78,7 +78,7 @@ func (o Options) complete() (Options, error) {
 	}
 	o.Root = root
 	if o.StateDir == "" {
-		o.StateDir = filepath.Join(root, "bin", "devcluster")
+		o.StateDir = filepath.Join(root, "bin", "clusters")
 	}
 	if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
 		return o, fmt.Errorf("making the state directory absolute: %w", err)

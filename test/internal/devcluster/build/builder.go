@@ -55,6 +55,9 @@ func (b *Builder) Ensure(ctx context.Context, targets []Target) error {
 	}
 	defer func() { _ = held.Release() }()
 	stale := b.stale(jobs)
+	if len(stale) > 0 {
+		b.report("building into %s; with empty Go caches this takes many minutes", b.out)
+	}
 	for i, j := range stale {
 		if err := b.make(ctx, j, fmt.Sprintf("[%d/%d]", i+1, len(stale))); err != nil {
 			return fmt.Errorf("building %s: %w", j.target.Name, err)
@@ -106,7 +109,7 @@ func (b *Builder) make(ctx context.Context, j job, position string) error {
 	if source.Version != "" {
 		label += " " + source.Version
 	}
-	b.report("%s: building; this takes minutes the first time", label)
+	b.report("%s: building", label)
 	started := time.Now()
 	if len(t.Files) > 0 {
 		err = concatenate(temporary, source.Dir, t.Files)
