@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/kustomize/api/builtins"
+	"sigs.k8s.io/kustomize/api/filters/imagetag"
+	"sigs.k8s.io/kustomize/api/filters/labels"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -97,14 +98,14 @@ func Render(root string, overlay Overlay, release Release) ([]byte, error) {
 func pinImages(objects resmap.ResMap, overlay Overlay, release Release) error {
 	for _, name := range overlay.Images {
 		pinned := release.ImagePrefix + "/" + name
-		pin := builtins.ImageTagTransformerPlugin{
+		pin := imagetag.Filter{
 			ImageTag: types.Image{Name: name, NewName: pinned, NewTag: release.Tag},
-			FieldSpecs: []types.FieldSpec{
+			FsSlice: types.FsSlice{
 				{Path: "spec/template/spec/containers[]/image"},
 				{Path: "spec/template/spec/initContainers[]/image"},
 			},
 		}
-		if err := pin.Transform(objects); err != nil {
+		if err := objects.ApplyFilter(pin); err != nil {
 			return fmt.Errorf("setting image %s: %w", name, err)
 		}
 		text, err := objects.AsYaml()
@@ -119,20 +120,11 @@ func pinImages(objects resmap.ResMap, overlay Overlay, release Release) error {
 }
 
 func labelVersion(objects resmap.ResMap, release Release) error {
-	label := builtins.LabelTransformerPlugin{
-		Labels:     map[string]string{versionLabel: release.Tag},
-		FieldSpecs: []types.FieldSpec{{Path: "metadata/labels", CreateIfNotPresent: true}},
-	}
-	if err := label.Transform(objects); err != nil {
-		return err
-	}
-	label.FieldSpecs = nil
+	fields := types.FsSlice{{Path: "metadata/labels", CreateIfNotPresent: true}}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
-		label.FieldSpecs = append(label.FieldSpecs, types.FieldSpec{
-			Gvk: resid.Gvk{Kind: kind}, Path: "spec/template/metadata/labels", CreateIfNotPresent: true,
-		})
+		fields = append(fields, types.FieldSpec{Gvk: resid.Gvk{Kind: kind}, Path: "spec/template/metadata/labels", CreateIfNotPresent: true})
 	}
-	return label.Transform(objects)
+	return objects.ApplyFilter(labels.Filter{Labels: map[string]string{versionLabel: release.Tag}, FsSlice: fields})
 }
 
 // order in which objects can be applied to an empty cluster: each kind may need those before it.

@@ -48,7 +48,7 @@ func Parse(args []string) ([]Step, error) {
 		parsed = append(parsed, Step{Name: name, Command: command})
 	}
 	if len(parsed) == 0 {
-		return nil, errors.New("no steps: want name=command ...")
+		return nil, errors.New("no steps: want at least one name=command")
 	}
 	return parsed, nil
 }
