@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 MODULES := shared core release test
+# Pins the programs below bin/ that make uses; it is no part of go.work.
+TOOL_MODULE := release/tools
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 
@@ -30,8 +32,8 @@ demo: $(BIN)/devcluster ## Show what sandboxes are, on a local control plane. AR
 	$(BIN)/demo $(ARGS)
 
 .PHONY: up
-up: $(BIN)/devcluster ## Start a local control plane. ARGS="..." goes to devcluster.
-	$(BIN)/devcluster up $(ARGS)
+up: $(BIN)/devcluster ## Start a local control plane, print how to reach it. ARGS="..." goes to devcluster.
+	@$(BIN)/devcluster up $(ARGS)
 
 .PHONY: down
 down: $(BIN)/devcluster ## Stop the local control plane.
@@ -78,19 +80,21 @@ format: $(BIN)/golangci-lint ## Format all Go code.
 
 .PHONY: tidy
 tidy: ## Tidy every go.mod.
-	$(foreach module,$(MODULES) release/tools,cd $(ROOT)/$(module) && GOWORK=off go mod tidy;)
+	$(foreach module,$(MODULES) $(TOOL_MODULE),cd $(ROOT)/$(module) && GOWORK=off go mod tidy;)
 
 ##@ Check
 
-# Steps of lint and verify: name=command, once for each module.
-TIDY_STEPS = $(foreach module,$(MODULES) release/tools,"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
+# Steps of verify: name=command, once for each module.
+TIDY_STEPS = $(foreach module,$(MODULES) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
 BUILD_STEPS = $(foreach module,$(MODULES),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
-LINT_STEPS = $(foreach module,$(MODULES),"lint $(module)=cd $(module) && $(BIN)/golangci-lint run ./...")
 GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml'
 
+# One run over all modules reads their common dependencies once.
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint every module, formatting included, and the linter's own configuration.
-	$(STEPS) "linter works=go run ./release/cmd/verify linter" $(LINT_STEPS)
+	$(STEPS) \
+	  "linter works=go run ./release/cmd/verify linter" \
+	  "lint=$(BIN)/golangci-lint run $(MODULES:%=./%/...)"
 
 .PHONY: verify
 verify: ## Check that generated files, formatting, modules, lint and assets are as they should be.
@@ -126,11 +130,11 @@ render: ## Write the release assets to dist/. TAG=v1.2.3 sets the version of the
 tools: $(BIN)/controller-gen $(BIN)/golangci-lint ## Build the pinned tools into bin/.
 
 # A tool is built again only if its pinned version changes.
-$(BIN)/controller-gen: release/tools/go.mod
-	cd release/tools && GOWORK=off go build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+$(BIN)/controller-gen: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
 
-$(BIN)/golangci-lint: release/tools/go.mod
-	cd release/tools && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(BIN)/golangci-lint: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 # The go command knows whether it is up to date.
 .PHONY: $(BIN)/devcluster
@@ -138,7 +142,8 @@ $(BIN)/devcluster:
 	go build -o $@ ./test/cmd/devcluster
 
 .PHONY: clean
-clean: ## Remove everything that was built.
+clean: ## Stop all local control planes and remove everything that was built.
+	if [ -x $(BIN)/devcluster ]; then $(BIN)/devcluster down --all; fi
 	rm -rf bin dist
 
 .PHONY: help
