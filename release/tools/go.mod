@@ -258,3 +258,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+// Its packages live in modules of their own since; together they are ambiguous.
+exclude google.golang.org/genproto v0.0.0-20220519153652-3a47de7e79bd

@@ -1,0 +1,151 @@
+# Everything that is built, checked and released. `make` lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES := shared core release test
+# Pins the programs below bin/ that make uses; it is no part of go.work.
+TOOL_MODULE := release/tools
+ROOT := $(CURDIR)
+BIN := $(ROOT)/bin
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# The date of the commit, so that the same sources give the same bytes.
+DATE ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+VERSION_PACKAGE := sigs.k8s.io/agent-sandbox/shared/version
+LDFLAGS := -s -w -X $(VERSION_PACKAGE).gitVersion=$(VERSION) -X $(VERSION_PACKAGE).gitCommit=$(COMMIT) -X $(VERSION_PACKAGE).buildDate=$(DATE)
+
+# The race detector needs a C compiler.
+RACE := $(if $(shell command -v "$$(go env CC | cut -d' ' -f1)"),-race)
+GO_TEST := go test $(RACE)
+# A run inside a run adds its rows to the table of the outermost.
+STEPS := go run ./release/cmd/steps
+ARGS ?=
+
+##@ Use
+
+.PHONY: demo
+demo: $(BIN)/devcluster ## Show what sandboxes are, on a local control plane. ARGS="..." goes to the demo.
+	go build -o $(BIN)/demo ./test/cmd/demo
+	$(BIN)/demo $(ARGS)
+
+.PHONY: up
+up: $(BIN)/devcluster ## Start a local control plane, print how to reach it. ARGS="..." goes to devcluster.
+	@$(BIN)/devcluster up $(ARGS)
+
+.PHONY: down
+down: $(BIN)/devcluster ## Stop the local control plane.
+	$(BIN)/devcluster down $(ARGS)
+
+##@ Test
+
+.PHONY: test
+test: race-warning $(BIN)/devcluster ## Run every test of every module.
+	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
+	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...")
+
+.PHONY: test-integration
+test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real API server.
+	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
+	cd test && $(GO_TEST) $(ARGS) ./integration/...
+
+.PHONY: test-e2e
+test-e2e: race-warning ## Run the tests that need a cluster: the one KUBECONFIG names.
+	cd test && $(GO_TEST) -count=1 -tags=e2e $(ARGS) ./e2e/...
+
+.PHONY: bench
+bench: $(BIN)/devcluster ## Measure. ARGS="..." goes to the benchmark.
+	go build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench $(ARGS)
+
+.PHONY: race-warning
+race-warning:
+	$(if $(RACE),@true,@echo "WARNING: no C compiler ($$(go env CC)): tests run WITHOUT the race detector" >&2)
+
+##@ Change
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles.
+	go run ./release/cmd/generate
+
+.PHONY: golden
+golden: ## Accept the rendered assets as the golden copies in release/testdata.
+	go run ./release/cmd/render --output release/testdata
+
+.PHONY: format
+format: $(BIN)/golangci-lint ## Format all Go code.
+	$(foreach module,$(MODULES),cd $(ROOT)/$(module) && $(BIN)/golangci-lint fmt ./...;)
+
+.PHONY: tidy
+tidy: ## Tidy every go.mod.
+	$(foreach module,$(MODULES) $(TOOL_MODULE),cd $(ROOT)/$(module) && GOWORK=off go mod tidy;)
+
+##@ Check
+
+# Steps of verify: name=command, once for each module.
+TIDY_STEPS = $(foreach module,$(MODULES) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
+BUILD_STEPS = $(foreach module,$(MODULES),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
+GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml'
+
+# One run over all modules reads their common dependencies once.
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Lint every module, formatting included, and the linter's own configuration.
+	$(STEPS) \
+	  "linter works=go run ./release/cmd/verify linter" \
+	  "lint=$(BIN)/golangci-lint run $(MODULES:%=./%/...)"
+
+.PHONY: verify
+verify: ## Check that generated files, formatting, modules, lint and assets are as they should be.
+	$(STEPS) \
+	  "tools=$(MAKE) tools" \
+	  "generated=$(MAKE) verify-generated" \
+	  "imports=go run ./release/cmd/verify imports" \
+	  $(TIDY_STEPS) $(BUILD_STEPS) \
+	  "lint=$(MAKE) lint" \
+	  "golden=go run ./release/cmd/render --check" \
+	  "render=$(MAKE) render" \
+	  "assets=go run ./release/cmd/verify assets dist/*.yaml"
+
+.PHONY: verify-generated
+verify-generated: generate ## Fail if generated files differ from what is committed.
+	changed="$$(git status --porcelain --untracked-files=all -- $(GENERATED))"; \
+	if [ -n "$$changed" ]; then git --no-pager diff -- $(GENERATED); echo "generated files to commit:"; echo "$$changed"; exit 1; fi
+
+##@ Release
+
+.PHONY: build
+build: ## Build bin/agent-sandbox-controller, static and reproducible.
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
+
+.PHONY: render
+render: ## Write the release assets to dist/. TAG=v1.2.3 sets the version of the images.
+	rm -rf dist
+	go run ./release/cmd/render --output dist $(if $(TAG),--tag $(TAG))
+
+##@ Other
+
+.PHONY: tools
+tools: $(BIN)/controller-gen $(BIN)/golangci-lint ## Build the pinned tools into bin/.
+
+# A tool is built again only if its pinned version changes.
+$(BIN)/controller-gen: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+$(BIN)/golangci-lint: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# The go command knows whether it is up to date.
+.PHONY: $(BIN)/devcluster
+$(BIN)/devcluster:
+	go build -o $@ ./test/cmd/devcluster
+
+.PHONY: clean
+clean: ## Stop all local control planes and remove everything that was built.
+	if [ -x $(BIN)/devcluster ]; then $(BIN)/devcluster down --all; fi
+	rm -rf bin dist
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' Makefile

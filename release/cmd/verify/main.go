@@ -1,0 +1,101 @@
+// Command verify checks what is released: rendered assets, the direction of imports between modules, and that
+// the linter's configuration finds what it should. It prints one line for each finding and then fails.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"sigs.k8s.io/agent-sandbox/release/internal/finding"
+	"sigs.k8s.io/agent-sandbox/release/internal/imports"
+	"sigs.k8s.io/agent-sandbox/release/internal/lintcheck"
+	"sigs.k8s.io/agent-sandbox/release/internal/manifest"
+	"sigs.k8s.io/agent-sandbox/release/internal/rules"
+)
+
+const usage = `usage: verify [flags] assets FILE... | imports | linter
+  assets   check rendered manifests
+  imports  check the direction of imports between the modules below --root
+  linter   check that the linter's configuration reports the deliberate breaches in release/testdata/lint
+`
+
+type options struct {
+	root   string
+	linter string
+	output string
+}
+
+func main() {
+	var opts options
+	flag.StringVar(&opts.root, "root", ".", "root of the repository")
+	flag.StringVar(&opts.linter, "linter", "bin/golangci-lint", "path of golangci-lint")
+	flag.StringVar(&opts.output, "o", "text", "form of the findings: text or json")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, opts, flag.Args())
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "verify:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, opts options, args []string) error {
+	findings, err := check(ctx, opts, args)
+	if err != nil {
+		return err
+	}
+	switch opts.output {
+	case "text":
+		err = finding.WriteText(os.Stdout, findings)
+	case "json":
+		err = finding.WriteJSON(os.Stdout, findings)
+	default:
+		err = fmt.Errorf("-o %q: choose text or json", opts.output)
+	}
+	if err == nil && len(findings) > 0 {
+		err = fmt.Errorf("%d findings", len(findings))
+	}
+	return err
+}
+
+func check(ctx context.Context, opts options, args []string) ([]finding.Finding, error) {
+	if len(args) == 0 {
+		return nil, errors.New("say what to check: assets FILE..., imports or linter")
+	}
+	switch command, rest := args[0], args[1:]; {
+	case command == "assets" && len(rest) > 0:
+		return checkAssets(rest)
+	case command == "imports" && len(rest) == 0:
+		return imports.Check(os.DirFS(opts.root))
+	case command == "linter" && len(rest) == 0:
+		return lintcheck.Check(ctx, opts.root, opts.linter, filepath.Join(opts.root, "release", "testdata", "lint"))
+	}
+	return nil, fmt.Errorf("cannot check %q: want assets FILE..., imports or linter", args)
+}
+
+func checkAssets(paths []string) ([]finding.Finding, error) {
+	var findings []finding.Finding
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading an asset: %w", err)
+		}
+		asset, err := manifest.Parse(path, content)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, rules.Check(asset)...)
+	}
+	return findings, nil
+}

@@ -1,0 +1,172 @@
+package render_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sigs.k8s.io/agent-sandbox/release/internal/golden"
+	"sigs.k8s.io/agent-sandbox/release/internal/manifest"
+	"sigs.k8s.io/agent-sandbox/release/internal/render"
+	"sigs.k8s.io/agent-sandbox/release/internal/rules"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden copies") //nolint:gochecknoglobals // a flag of the test binary must be known before main parses
+
+const root = "../../.."
+
+func TestAssetsAreAsTheirGoldenCopies(t *testing.T) {
+	for _, overlay := range render.Overlays() {
+		t.Run(overlay.Name, func(t *testing.T) {
+			asset := mustRender(t, overlay)
+			path := filepath.Join(root, "release", "testdata", overlay.Name+".yaml")
+			if *update {
+				if err := golden.Write(path, asset); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := golden.Compare(path, asset, "make golden"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRenderingTwiceGivesTheSameBytes(t *testing.T) {
+	for _, overlay := range render.Overlays() {
+		if first, second := mustRender(t, overlay), mustRender(t, overlay); !bytes.Equal(first, second) {
+			t.Errorf("overlay %s differs between two runs:\n%s", overlay.Name, cmp.Diff(string(first), string(second)))
+		}
+	}
+}
+
+func TestAssetsBreakNoRule(t *testing.T) {
+	for _, overlay := range render.Overlays() {
+		asset, err := manifest.Parse(overlay.Name+".yaml", mustRender(t, overlay))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, breach := range rules.Check(asset) {
+			t.Error(breach)
+		}
+	}
+}
+
+func TestSandboxIsOrderedForApplying(t *testing.T) {
+	overlay, err := render.Find("sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asset, err := manifest.Parse("sandbox.yaml", mustRender(t, overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, object := range asset.Objects {
+		got = append(got, object.ID())
+	}
+	want := []string{
+		"Namespace agent-sandbox-system",
+		"CustomResourceDefinition.apiextensions.k8s.io sandboxes.agents.x-k8s.io",
+		"ServiceAccount agent-sandbox-system/agent-sandbox-controller",
+		"ClusterRole.rbac.authorization.k8s.io agent-sandbox-controller",
+		"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-controller",
+		"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
+		"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
+		"Service agent-sandbox-system/agent-sandbox-controller",
+		"Deployment.apps agent-sandbox-system/agent-sandbox-controller",
+	}
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("objects of sandbox.yaml (-want +got):\n%s", difference)
+	}
+}
+
+func TestTagAndPrefixReachImagesAndLabels(t *testing.T) {
+	overlay, err := render.Find("sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asset, err := render.Render(root, overlay, render.Release{ImagePrefix: "example.com/mirror", Tag: "v1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]int{
+		"        image: example.com/mirror/agent-sandbox-controller:v1.2.3\n": 1,
+		"\n    app.kubernetes.io/version: v1.2.3\n":                           9,
+		"\n        app.kubernetes.io/version: v1.2.3\n":                       1,
+	} {
+		if got := strings.Count(string(asset), line); got != want {
+			t.Errorf("%q stands %d times, want %d", line, got, want)
+		}
+	}
+}
+
+func TestReleasesThatCannotBeInstalledAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		release render.Release
+		want    string
+	}{
+		"an empty prefix would give an image that starts with a slash": {render.Release{Tag: "v1"}, "image prefix"},
+		"a prefix with a slash at the end would give two":              {render.Release{ImagePrefix: "a/", Tag: "v1"}, "image prefix"},
+		"an empty tag means latest":                                    {render.Release{ImagePrefix: "a"}, "tag"},
+		"latest is another image tomorrow":                             {render.Release{ImagePrefix: "a", Tag: "latest"}, "tag"},
+		"a tag that is no label value could not be applied":            {render.Release{ImagePrefix: "a", Tag: "v1+build"}, "label value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := test.release.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error about %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestOverlaysThatWouldInstallSomethingElseAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		want   string
+	}{
+		"an image of the table that no container has": {"apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n", "no container has the image"},
+		"a kind without a place in the order":         {"apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n", "kind Secret has no place"},
+		"a file that is no object":                    {"a: b\n", "building overlay"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scratch := t.TempDir()
+			directory := filepath.Join(scratch, "kustomize", "overlays", "odd")
+			if err := os.MkdirAll(directory, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for file, content := range map[string]string{"kustomization.yaml": "resources: [object.yaml]\n", "object.yaml": test.object} {
+				if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			overlay := render.Overlay{Name: "odd"}
+			if strings.Contains(test.want, "image") {
+				overlay.Images = []string{"missing"}
+			}
+			if _, err := render.Render(scratch, overlay, render.Development()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFindNamesTheOverlaysThereAre(t *testing.T) {
+	if _, err := render.Find("sandbxo"); err == nil || !strings.Contains(err.Error(), "choose from sandbox") {
+		t.Errorf("got %v, want an error that lists the overlays", err)
+	}
+}
+
+func mustRender(t *testing.T, overlay render.Overlay) []byte {
+	t.Helper()
+	asset, err := render.Render(root, overlay, render.Development())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asset
+}

@@ -1,0 +1,2 @@
+// Package thing breaches one rule in each marked line.
+package thing

@@ -1,0 +1,190 @@
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// simulatedAnnotation with simulatedValue marks the nodes that KWOK runs.
+	simulatedAnnotation = "kwok.x-k8s.io/node"
+	simulatedValue      = "fake"
+	// simulatedSelector selects the nodes that devcluster made.
+	simulatedSelector = "type=kwok"
+	// settlePatience is how long nodes and ServiceAccount may take.
+	settlePatience = 90 * time.Second
+	settleEvery    = 100 * time.Millisecond
+	// writersAtOnce is how many nodes are written at the same time.
+	writersAtOnce = 16
+)
+
+// settle gives the cluster exactly that many simulated nodes, and returns when
+// they take Pods and Pods can be made in the default namespace.
+func settle(ctx context.Context, config *rest.Config, nodes int) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("creating a client: %w", err)
+	}
+	found, err := simulatedNodes(ctx, client)
+	if err != nil {
+		return err
+	}
+	create, remove := planNodes(found, nodes)
+	if err := changeNodes(ctx, client, create, remove); err != nil {
+		return err
+	}
+	return awaitSettled(ctx, client, nodes)
+}
+
+func simulatedNodes(ctx context.Context, client kubernetes.Interface) ([]corev1.Node, error) {
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: simulatedSelector})
+	if err != nil {
+		return nil, fmt.Errorf("listing simulated nodes: %w", err)
+	}
+	return list.Items, nil
+}
+
+// planNodes returns the nodes to create and the names of those to delete, so
+// that kwok-0 to kwok-(wanted-1) remain.
+func planNodes(found []corev1.Node, wanted int) (create []*corev1.Node, remove []string) {
+	missing := map[string]*corev1.Node{}
+	for i := range wanted {
+		node := desiredNode(i)
+		missing[node.Name] = node
+	}
+	for _, node := range found {
+		if _, kept := missing[node.Name]; !kept {
+			remove = append(remove, node.Name)
+		}
+		delete(missing, node.Name)
+	}
+	for i := range wanted {
+		if node, isMissing := missing[nodeName(i)]; isMissing {
+			create = append(create, node)
+		}
+	}
+	return create, remove
+}
+
+func nodeName(i int) string {
+	return fmt.Sprintf("kwok-%d", i)
+}
+
+// desiredNode is a node far larger than simulated Pods can fill.
+func desiredNode(i int) *corev1.Node {
+	room := corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse("64"),
+		corev1.ResourceMemory:           resource.MustParse("512Gi"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("4Ti"),
+		corev1.ResourcePods:             resource.MustParse("1000"),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        nodeName(i),
+			Annotations: map[string]string{simulatedAnnotation: simulatedValue},
+			Labels: map[string]string{
+				"type":                 "kwok",
+				corev1.LabelHostname:   nodeName(i),
+				corev1.LabelOSStable:   "linux",
+				corev1.LabelArchStable: runtime.GOARCH,
+			},
+		},
+		Status: corev1.NodeStatus{Allocatable: room, Capacity: room},
+	}
+}
+
+func changeNodes(ctx context.Context, client kubernetes.Interface, create []*corev1.Node, remove []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writersAtOnce)
+	nodes := client.CoreV1().Nodes()
+	for _, node := range create {
+		group.Go(func() error {
+			_, err := nodes.Create(ctx, node, metav1.CreateOptions{FieldManager: fieldManager})
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return fmt.Errorf("creating node %q: %w", node.Name, err)
+			}
+			return nil
+		})
+	}
+	for _, name := range remove {
+		group.Go(func() error {
+			err := nodes.Delete(ctx, name, metav1.DeleteOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("deleting node %q: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// awaitSettled waits until nothing is missing any more. Refused and failed
+// reads are what a repaired API server may begin with; they count as missing.
+func awaitSettled(ctx context.Context, client kubernetes.Interface, nodes int) error {
+	patient, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	ticker := time.NewTicker(settleEvery)
+	defer ticker.Stop()
+	for {
+		missing := whatIsMissing(patient, client, nodes)
+		if missing == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-patient.Done():
+			return fmt.Errorf("the cluster is not ready after %s: %w", settlePatience, missing)
+		case <-ticker.C:
+		}
+	}
+}
+
+// whatIsMissing says why the cluster cannot run Pods yet.
+func whatIsMissing(ctx context.Context, client kubernetes.Interface, nodes int) error {
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("reading the default ServiceAccount: %w", err)
+	}
+	found, err := simulatedNodes(ctx, client)
+	if err != nil {
+		return err
+	}
+	usable := 0
+	for _, node := range found {
+		if takesPods(node) {
+			usable++
+		}
+	}
+	if usable < nodes {
+		return fmt.Errorf("%d of %d simulated nodes take Pods", usable, nodes)
+	}
+	return nil
+}
+
+// takesPods says whether a node is ready and the controller manager has taken
+// away the taints that unready nodes have. A cordoned node is the user's will.
+func takesPods(node corev1.Node) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == corev1.TaintNodeNotReady || taint.Key == corev1.TaintNodeUnreachable {
+			return false
+		}
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

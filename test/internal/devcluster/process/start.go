@@ -1,0 +1,67 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// Start runs a program as a daemon: in a session of its own, without a standard
+// input, with its output appended to the file log. The daemon survives its
+// starter; while the starter lives it is reaped as soon as it ends.
+func Start(path string, args []string, dir, log string) (Identity, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return Identity{}, fmt.Errorf("opening a log: %w", err)
+	}
+	defer func() { _ = out.Close() }()
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return Identity{}, fmt.Errorf("starting %s: %w", path, err)
+	}
+	// Until the first Wait even a dead child keeps its pid.
+	id, err := Identify(cmd.Process.Pid)
+	go func() { _ = cmd.Wait() }()
+	if errors.Is(err, os.ErrProcessDone) {
+		return Identity{}, fmt.Errorf("starting %s: it ended at once: %w", path, err)
+	}
+	if err != nil {
+		return Identity{}, errors.Join(err, cmd.Process.Kill())
+	}
+	return id, nil
+}
+
+// Tail returns the last lines of a file, which may be missing.
+func Tail(path string, lines int) (string, error) {
+	const window = 64 << 10
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("opening a log: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.Size() > window {
+		if _, err := f.Seek(-window, io.SeekEnd); err != nil {
+			return "", fmt.Errorf("reading the end of %s: %w", path, err)
+		}
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	return LastLines(string(data), lines), nil
+}
+
+// LastLines returns the last n lines of text, without the final line break.
+func LastLines(text string, n int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-n):], "\n")
+}
