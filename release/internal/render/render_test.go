@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/release/internal/rules"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden copies") //nolint:gochecknoglobals // a flag of the test binary must be known before main parses
+var update = flag.Bool("update", false, "rewrite the golden copies")
 
 const root = "../../.."
 
