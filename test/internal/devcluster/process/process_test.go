@@ -156,6 +156,8 @@ func TestTailReturnsTheLastLines(t *testing.T) {
 		{"more lines than asked for", "a\nb\nc\n", 2, "b\nc"},
 		{"no final line break", "a\nb", 1, "b"},
 		{"an empty file", "", 3, ""},
+		{"a panic", "a\npanic: b\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:1 +0x1\n", 1, "panic: b"},
+		{"lines after a panic", "panic: b\n\ngoroutine 1 [running]:\n\tmain.go:1 +0x1\nc\n", 1, "c"},
 		{"a long file", long + "a\nb\n", 2, "a\nb"},
 	}
 	for _, c := range cases {
