@@ -40,8 +40,9 @@ type Options struct {
 	Nodes int
 	// APIPort is the kube-apiserver's port; 0 means the last one, or a free one.
 	APIPort int
-	// Args are flags to add to those of a component, by its name. A component
-	// that runs already keeps those it was started with.
+	// Args are flags to add to those of a component, by its name; empty means
+	// those of the last start. A component that runs already keeps those it was
+	// started with.
 	Args map[string][]string
 	// Out receives progress, line by line; io.Discard for none.
 	Out io.Writer
