@@ -116,7 +116,7 @@ func healthClient(l layout) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the client certificate for etcd: %w", err)
 	}
-	const patience = 2 * time.Second
+	const patience = 5 * time.Second
 	return &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{

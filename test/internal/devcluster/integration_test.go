@@ -52,8 +52,8 @@ func TestClustersSideBySide(t *testing.T) {
 		if err := one.Down(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !statusOf(t, two).Healthy {
-			t.Error("the other cluster is not healthy any more")
+		if status := statusOf(t, two); !status.Healthy {
+			t.Errorf("the other cluster is not healthy any more: %+v", status)
 		}
 		if _, err := Open(first); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Open after Down = %v, want ErrNotFound", err)
@@ -155,8 +155,8 @@ func testRepair(t *testing.T, o Options) {
 			t.Errorf("%s: process %d became %d, killed: %t", name, before[name], after[name], wasKilled)
 		}
 	}
-	if !statusOf(t, c).Healthy {
-		t.Error("the repaired cluster is not healthy")
+	if status := statusOf(t, c); !status.Healthy {
+		t.Errorf("the repaired cluster is not healthy: %+v", status)
 	}
 }
 

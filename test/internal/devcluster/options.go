@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 )
 
 const (
@@ -16,7 +15,7 @@ const (
 	// DefaultNodes is the number of simulated nodes of a new cluster for which
 	// KeepNodes is asked.
 	DefaultNodes = 10
-	// KeepNodes, as Options.Nodes, leaves the number of simulated nodes as the
+	// KeepNodes as Options.Nodes leaves the number of simulated nodes as the
 	// cluster was last started with.
 	KeepNodes = -1
 	// AssetsVariable is the environment variable by which envtest finds its
@@ -69,8 +68,8 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("API port %d: want 1 to 65535, or 0 for a free one", o.APIPort)
 	}
 	for name := range o.Args {
-		if !slices.Contains(ComponentNames(), name) {
-			return o, &UnknownComponentError{Name: name}
+		if err := checkComponent(name); err != nil {
+			return o, err
 		}
 	}
 	root, err := filepath.Abs(o.Root)
