@@ -75,12 +75,12 @@ func New(config Config) *Reconciler {
 	}
 }
 
-// Reconcile works on one Sandbox.
-//
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/status,verbs=patch
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims;services,verbs=get;list;watch;create;patch;delete
+
+// Reconcile works on one Sandbox.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	sandbox := &sandboxv1beta1.Sandbox{}
 	err := r.client.Get(ctx, request.NamespacedName, sandbox)
