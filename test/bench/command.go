@@ -44,6 +44,7 @@ Without --kubeconfig it starts a control plane of its own with simulated nodes, 
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "simulated nodes of a control plane of its own")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "an existing cluster, on which no Agent Sandbox controller works")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "the audit log of that cluster's API server, if it is on this machine; requests are not counted without")
+	flags.StringArrayVar(&o.ControllerArgs, "controller-arg", nil, "a flag for the controller, as --sandbox-concurrent-workers=10; may be repeated")
 	flags.StringVarP(&output, "output", "o", output, "table or json")
 	return cmd
 }

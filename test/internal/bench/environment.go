@@ -152,7 +152,7 @@ func (e *environment) setting(ctx context.Context, o Options) (report.Setting, e
 	}
 	return report.Setting{
 		CPUs: runtime.NumCPU(), Kubernetes: version.GitVersion, Nodes: len(nodes.Items),
-		Count: o.Count, Parallel: o.Parallel, Rounds: o.Rounds,
+		Count: o.Count, Parallel: o.Parallel, Rounds: o.Rounds, ControllerArgs: o.ControllerArgs,
 	}, nil
 }
 

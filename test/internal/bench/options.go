@@ -23,6 +23,8 @@ type Options struct {
 	// AuditLog is the file in which the API server of an existing cluster logs at least the metadata of each request,
 	// once it is answered; empty: requests are not counted there.
 	AuditLog string
+	// ControllerArgs are flags of the controller that differ from what it is shipped with.
+	ControllerArgs []string
 	// Progress receives what is being done, line by line; io.Discard for nothing.
 	Progress io.Writer
 }

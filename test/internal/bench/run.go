@@ -97,7 +97,9 @@ func (t turn) take(ctx context.Context) (results map[string][]report.Measurement
 	defer tracker.close()
 	var controller *install.Controller
 	if t.side == oursSide {
-		controller, err = install.StartController(ctx, t.config, install.ControllerOptions{Binary: t.binary, Log: io.Discard})
+		controller, err = install.StartController(ctx, t.config, install.ControllerOptions{
+			Binary: t.binary, Args: t.options.ControllerArgs, Log: io.Discard,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +110,7 @@ func (t turn) take(ctx context.Context) (results map[string][]report.Measurement
 		return nil, err
 	}
 	r := &round{
-		side: t.side, label: t.label, parallel: t.options.Parallel,
+		side: t.side, parallel: t.options.Parallel,
 		clients: t.clients, tracker: tracker, meter: meter, progress: t.progress,
 	}
 	return t.phasesOf(ctx, r)
@@ -116,12 +118,14 @@ func (t turn) take(ctx context.Context) (results map[string][]report.Measurement
 
 func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measurement, error) {
 	r.names = objectNames("warm", min(t.options.Parallel, t.options.Count))
+	r.label = t.label + ", warming up"
 	if _, err := r.drive(ctx, t.phases[0]); err != nil {
-		return nil, fmt.Errorf("%s, warming up: %w", r.label, err)
+		return nil, fmt.Errorf("%s: %w", r.label, err)
 	}
 	if err := r.clear(ctx); err != nil {
 		return nil, err
 	}
+	r.label = t.label
 	r.names = objectNames("sandbox", t.options.Count)
 	results := map[string][]report.Measurement{}
 	for _, p := range t.phases {

@@ -14,6 +14,8 @@ type Setting struct {
 	Count      int    `json:"count"`    // objects in each round
 	Parallel   int    `json:"parallel"` // objects that are under way at a time
 	Rounds     int    `json:"rounds"`   // of floor and ours each, alternating
+	// ControllerArgs are flags that differ from what is shipped.
+	ControllerArgs []string `json:"controllerArgs,omitempty"`
 }
 
 // Case is the outcome of one benchmark.

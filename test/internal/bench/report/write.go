@@ -33,6 +33,9 @@ func WriteTable(out io.Writer, r Report) error {
 	s := r.Setting
 	fmt.Fprintf(&b, "%d objects, %d at a time, %d rounds of each side in turn; Kubernetes %s, %d nodes, %d CPUs for everything\n",
 		s.Count, s.Parallel, s.Rounds, s.Kubernetes, s.Nodes, s.CPUs)
+	if len(s.ControllerArgs) > 0 {
+		fmt.Fprintf(&b, "controller flags: %s\n", strings.Join(s.ControllerArgs, " "))
+	}
 	for _, c := range r.Cases {
 		fmt.Fprintf(&b, "\n%s: %s\n  floor: %s\n  ours:  %s\n", c.Name, c.Summary, c.Floor, c.Ours)
 		for _, p := range c.Phases {
