@@ -64,7 +64,7 @@ func RunTests(m *testing.M, use func(*APIServer), crdDirs ...string) int {
 	return code
 }
 
-// findAssets takes the variable, else what `make test` builds into bin/k8s of this repository.
+// findAssets takes the variable, else what make builds into bin/k8s of this repository.
 func findAssets() (string, error) {
 	if dir := os.Getenv(AssetsVariable); dir != "" {
 		return dir, nil
@@ -76,7 +76,7 @@ func findAssets() (string, error) {
 	dir := filepath.Join(root, "bin", "k8s")
 	for _, binary := range []string{"etcd", "kube-apiserver"} {
 		if _, err := os.Stat(filepath.Join(dir, binary)); err != nil {
-			return "", fmt.Errorf("these tests need a real API server: run `make assets` once, or set %s: %w", AssetsVariable, err)
+			return "", fmt.Errorf("these tests need a real API server: run `make test-integration` once, which builds one, or set %s: %w", AssetsVariable, err)
 		}
 	}
 	return dir, nil
