@@ -38,6 +38,7 @@ func Discard() Recorder { return discard{} }
 
 type recorder struct{ sink clientevents.EventRecorder }
 
+// Emit sends each Event to the sink.
 func (r recorder) Emit(regarding runtime.Object, happened ...Event) {
 	for _, event := range happened {
 		r.sink.Eventf(regarding, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
@@ -46,4 +47,5 @@ func (r recorder) Emit(regarding runtime.Object, happened ...Event) {
 
 type discard struct{}
 
+// Emit drops every Event.
 func (discard) Emit(runtime.Object, ...Event) {}

@@ -66,4 +66,5 @@ func resource(path string) string {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
+// RoundTrip calls the function.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

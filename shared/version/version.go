@@ -8,6 +8,8 @@ import (
 )
 
 // Set by the linker (-X); a build without them falls back to what the Go toolchain recorded.
+//
+//nolint:gochecknoglobals // the linker sets variables, nothing else
 var (
 	gitVersion string
 	gitCommit  string

@@ -124,4 +124,5 @@ func withClaim(claim *corev1.PersistentVolumeClaim) func(*seen) {
 	return func(s *seen) { s.claims[claim.Name] = claim }
 }
 
-func hashOf(name string) string { return names.Hash(name) }
+// boxHash is the name hash of sandboxWith().
+func boxHash() string { return names.Hash("box") }

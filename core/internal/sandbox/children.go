@@ -29,7 +29,7 @@ func mayAdopt(obj metav1.Object, sandbox *sandboxv1beta1.Sandbox) bool {
 // isPredecessors says whether an object belongs to an earlier Sandbox of the same name. The garbage collector
 // is about to remove it, so it is waited for.
 func isPredecessors(obj metav1.Object, sandbox *sandboxv1beta1.Sandbox) bool {
-	ref, ok := ownership.ControllerOf(obj, sandboxKind)
+	ref, ok := ownership.ControllerOf(obj, sandboxKind())
 	return ok && ref.Name == sandbox.Name && ref.UID != sandbox.UID
 }
 

@@ -128,7 +128,7 @@ func TestConditionsOfASuspendedOrEndedSandbox(t *testing.T) {
 }
 
 func TestStatusFields(t *testing.T) {
-	selector := "agents.x-k8s.io/sandbox-name-hash=" + hashOf("box")
+	selector := "agents.x-k8s.io/sandbox-name-hash=" + boxHash()
 	before := func(s *sandboxv1beta1.Sandbox) {
 		s.Status = sandboxv1beta1.SandboxStatus{LabelSelector: selector, Service: "box", ServiceFQDN: "box.ns.svc.cluster.local", PodIPs: []string{"10.9.9.9"}, NodeName: "node-9"}
 	}

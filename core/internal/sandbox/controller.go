@@ -35,7 +35,9 @@ const (
 // StatusWindow is how long a status that is a mere step on the way to Ready waits for a better one.
 const StatusWindow = 500 * time.Millisecond
 
-var sandboxKind = schema.GroupKind{Group: sandboxv1beta1.GroupName, Kind: sandboxv1beta1.SandboxKind}
+func sandboxKind() schema.GroupKind {
+	return schema.GroupKind{Group: sandboxv1beta1.GroupName, Kind: sandboxv1beta1.SandboxKind}
+}
 
 // Config is what a Reconciler works with; every field is required.
 type Config struct {
@@ -107,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // SetupWithManager registers the controller with as many workers.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, workers int) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsByController, ownership.IndexByController(sandboxKind))
+	err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsByController, ownership.IndexByController(sandboxKind()))
 	if err != nil {
 		return fmt.Errorf("indexing Pods by their Sandbox: %w", err)
 	}
@@ -138,7 +140,7 @@ func specOrMetadataChanged() predicate.Predicate {
 // byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for
 // what its predecessor left.
 func byOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
-	ref, ok := ownership.ControllerOf(obj, sandboxKind)
+	ref, ok := ownership.ControllerOf(obj, sandboxKind())
 	if !ok {
 		return nil
 	}

@@ -97,7 +97,7 @@ func TestASandboxLivesSuspendsAndResumesWithItsDisk(t *testing.T) {
 	if diff := cmp.Diff(owned(box.UID, "box"), pod.OwnerReferences); diff != "" {
 		t.Errorf("the Pod's owners (-want +got):\n%s", diff)
 	}
-	wantLabels := map[string]string{"tier": "data", sandboxv1beta1.LabelSandboxNameHash: hashOf("box")}
+	wantLabels := map[string]string{"tier": "data", sandboxv1beta1.LabelSandboxNameHash: boxHash()}
 	if diff := cmp.Diff(wantLabels, claim.Labels); diff != "" {
 		t.Errorf("the claim's labels (A1.23) (-want +got):\n%s", diff)
 	}

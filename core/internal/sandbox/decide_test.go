@@ -150,7 +150,7 @@ func TestDecideAboutClaims(t *testing.T) {
 			}))),
 			[]claimAction{{adopt: &metadataPatch{name: "data-box", metadata: apply.Metadata{
 				UID: "uid-claim", ResourceVersion: "60", OwnerReferences: owned("uid-box", "box"),
-				Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(hashOf("box"))},
+				Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())},
 			}}}},
 		},
 	}

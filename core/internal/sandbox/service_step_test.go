@@ -41,8 +41,8 @@ func TestDecideAboutTheService(t *testing.T) {
 				s.Labels = nil
 			}))),
 			serviceAction{patch: &servicePatch{name: "box",
-				metadata: apply.Metadata{UID: "uid-service", Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(hashOf("box"))}},
-				spec:     &serviceSpecPatch{Selector: map[string]*string{"app": nil, sandboxv1beta1.LabelSandboxNameHash: ptr.To(hashOf("box"))}},
+				metadata: apply.Metadata{UID: "uid-service", Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())}},
+				spec:     &serviceSpecPatch{Selector: map[string]*string{"app": nil, sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())}},
 			}},
 		},
 		"true adopts an orphan": {

@@ -85,8 +85,8 @@ func printStatus(out io.Writer, status devcluster.Status) error {
 	}
 	rows := [][]any{{"  COMPONENT", "PID", "PORT", "UP", "STATE", ""}}
 	for _, c := range status.Components {
-		up := (time.Duration(c.UpSeconds) * time.Second).String()
-		rows = append(rows, []any{"  " + c.Name, orDash(c.PID), orDash(c.Port), up, c.State, c.Detail})
+		up := time.Duration(c.UpSeconds) * time.Second
+		rows = append(rows, []any{"  " + c.Name, orDash(c.PID), orDash(c.Port), orDash(up), c.State, c.Detail})
 	}
 	for _, row := range rows {
 		if _, err := fmt.Fprintf(table, "%v\t%v\t%v\t%v\t%v\t%v\n", row...); err != nil {
@@ -96,7 +96,7 @@ func printStatus(out io.Writer, status devcluster.Status) error {
 	return table.Flush()
 }
 
-func orDash(n int) any {
+func orDash[N int | time.Duration](n N) any {
 	if n == 0 {
 		return "-"
 	}

@@ -116,12 +116,25 @@ func healthClient(l layout) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the client certificate for etcd: %w", err)
 	}
-	const patience = 2 * time.Second
+	const patience = 5 * time.Second
 	return &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{
 			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{certificate}},
+			TLSClientConfig:   &tls.Config{RootCAs: pool, GetClientCertificate: onlyWhereKnown(&certificate)},
 		},
 	}, nil
+}
+
+// onlyWhereKnown shows the certificate to servers that name its authority, and
+// none to others. Go would also show it to a server that names no authority at
+// all, as the scheduler does until it has read its configuration; it then
+// refuses whom it would serve without a certificate.
+func onlyWhereKnown(certificate *tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if len(info.AcceptableCAs) > 0 && info.SupportsCertificate(certificate) == nil {
+			return certificate, nil
+		}
+		return &tls.Certificate{}, nil
+	}
 }

@@ -114,7 +114,7 @@ func (c *Cluster) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 // returns when the process has ended. It returns ErrNotRunning if there is no
 // such process and *UnknownComponentError if there is no such component.
 func (c *Cluster) Kill(ctx context.Context, name string, signal syscall.Signal) error {
-	if _, err := findComponent(name); err != nil {
+	if err := checkComponent(name); err != nil {
 		return err
 	}
 	id, found, err := loadRecord(c.layout, name)

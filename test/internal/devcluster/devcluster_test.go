@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/provisioner"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
+var update = flag.Bool("update", false, "write the golden files") //nolint:gochecknoglobals // a flag of the test binary must be known before main parses
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
@@ -245,8 +245,8 @@ func TestAssetsFromOutside(t *testing.T) {
 	if got, err := Assets(t.Context(), "/nowhere", io.Discard); got != dir || err != nil {
 		t.Errorf("Assets = %q, %v; want %q", got, err, dir)
 	}
-	programs := findPrograms("/root")
-	want := []string{filepath.Join(dir, "etcd"), "/root/bin/k8s/kubectl", "/root/bin/k8s/kwok"}
+	programs := findPrograms("/repo")
+	want := []string{filepath.Join(dir, "etcd"), "/repo/bin/k8s/kubectl", "/repo/bin/k8s/kwok"}
 	got := []string{programs.path("etcd"), programs.path("kubectl"), programs.path("kwok")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("programs (-want +got):\n%s", diff)

@@ -45,7 +45,7 @@ func (c *Cluster) FollowLogs(ctx context.Context, name string, out io.Writer) er
 }
 
 func (c *Cluster) openLog(name string) (*os.File, error) {
-	if _, err := findComponent(name); err != nil {
+	if err := checkComponent(name); err != nil {
 		return nil, err
 	}
 	file, err := os.Open(c.layout.log(name))

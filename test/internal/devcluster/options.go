@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 )
 
 const (
@@ -16,7 +15,7 @@ const (
 	// DefaultNodes is the number of simulated nodes of a new cluster for which
 	// KeepNodes is asked.
 	DefaultNodes = 10
-	// KeepNodes, as Options.Nodes, leaves the number of simulated nodes as the
+	// KeepNodes as Options.Nodes leaves the number of simulated nodes as the
 	// cluster was last started with.
 	KeepNodes = -1
 	// AssetsVariable is the environment variable by which envtest finds its
@@ -40,8 +39,9 @@ type Options struct {
 	Nodes int
 	// APIPort is the kube-apiserver's port; 0 means the last one, or a free one.
 	APIPort int
-	// Args are flags to add to those of a component, by its name. A component
-	// that runs already keeps those it was started with.
+	// Args are flags to add to those of a component, by its name; empty means
+	// those of the last start. A component that runs already keeps those it was
+	// started with.
 	Args map[string][]string
 	// Out receives progress, line by line; io.Discard for none.
 	Out io.Writer
@@ -68,8 +68,8 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("API port %d: want 1 to 65535, or 0 for a free one", o.APIPort)
 	}
 	for name := range o.Args {
-		if !slices.Contains(ComponentNames(), name) {
-			return o, &UnknownComponentError{Name: name}
+		if err := checkComponent(name); err != nil {
+			return o, err
 		}
 	}
 	root, err := filepath.Abs(o.Root)

@@ -108,5 +108,8 @@ func ensurePair(dir, name string, template *x509.Certificate, signer *pair, now 
 	if err != nil {
 		return nil, err
 	}
-	return p, p.save(path)
+	if err := p.save(path); err != nil {
+		return nil, err
+	}
+	return p, nil
 }

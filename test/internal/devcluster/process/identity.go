@@ -52,11 +52,13 @@ func Identify(pid int) (Identity, error) {
 func startTicks(stat string) (uint64, error) {
 	_, rest, found := cutLast(stat, ")")
 	fields := strings.Fields(rest)
-	const stateField, startField = 0, 22 - 3
+	const stateField, threadsField, startField = 0, 20 - 3, 22 - 3
 	if !found || len(fields) <= startField {
 		return 0, fmt.Errorf("unexpected process state %q", stat)
 	}
-	if s := fields[stateField]; s == "Z" || s == "X" {
+	// A first thread that has ended is not the end of its process: as long as
+	// others are not gone too, files and ports stay open.
+	if s := fields[stateField]; s == "X" || s == "Z" && fields[threadsField] == "1" {
 		return 0, os.ErrProcessDone
 	}
 	ticks, err := strconv.ParseUint(fields[startField], 10, 64)

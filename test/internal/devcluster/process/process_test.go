@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 }
 
 // start runs a shell script as a daemon and returns once it has said "ready".
-func start(t *testing.T, script string) (id Identity, log string) {
+func start(t *testing.T, script string) Identity {
 	t.Helper()
-	log = filepath.Join(t.TempDir(), "log")
+	log := filepath.Join(t.TempDir(), "log")
 	id, err := Start("/bin/sh", []string{"-c", script}, "/", log)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func start(t *testing.T, script string) (id Identity, log string) {
 		tail, err := Tail(log, 1)
 		return err == nil && strings.Contains(tail, "ready")
 	})
-	return id, log
+	return id
 }
 
 func eventually(t *testing.T, reason string, is func() bool) {
@@ -56,7 +56,7 @@ func TestStopEndsAProcess(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			id, _ := start(t, c.script)
+			id := start(t, c.script)
 			if !id.Alive() {
 				t.Fatal("not alive after its start")
 			}
@@ -76,7 +76,7 @@ func TestStopEndsAProcess(t *testing.T) {
 }
 
 func TestADaemonHasItsOwnSession(t *testing.T) {
-	id, _ := start(t, "echo ready; exec sleep 300")
+	id := start(t, "echo ready; exec sleep 300")
 	group, err := syscall.Getpgid(id.PID)
 	if err != nil || group != id.PID {
 		t.Errorf("process group = %d, %v; want its pid %d", group, err, id.PID)
@@ -84,7 +84,7 @@ func TestADaemonHasItsOwnSession(t *testing.T) {
 }
 
 func TestAReusedPidGetsNoSignal(t *testing.T) {
-	id, _ := start(t, "echo ready; exec sleep 300")
+	id := start(t, "echo ready; exec sleep 300")
 	cases := []struct {
 		name  string
 		other Identity
@@ -132,6 +132,7 @@ func TestStartTicksReadsTheStartTime(t *testing.T) {
 		{"a plain name", "10 (etcd) S" + rest, 4711, false},
 		{"a name with blanks and parentheses", "10 (a) b (c) S" + rest, 4711, false},
 		{"a zombie", "10 (etcd) Z" + rest, 0, true},
+		{"a zombie with threads", "10 (etcd) Z" + strings.Replace(rest, " 1 0 4711", " 3 0 4711", 1), 4711, false},
 		{"a cut line", "10 (etcd) S 1 10", 0, true},
 		{"no name", "10", 0, true},
 	}
@@ -156,6 +157,8 @@ func TestTailReturnsTheLastLines(t *testing.T) {
 		{"more lines than asked for", "a\nb\nc\n", 2, "b\nc"},
 		{"no final line break", "a\nb", 1, "b"},
 		{"an empty file", "", 3, ""},
+		{"a panic", "a\npanic: b\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:1 +0x1\n", 1, "panic: b"},
+		{"lines after a panic", "panic: b\n\ngoroutine 1 [running]:\n\tmain.go:1 +0x1\nc\n", 1, "c"},
 		{"a long file", long + "a\nb\n", 2, "a\nb"},
 	}
 	for _, c := range cases {

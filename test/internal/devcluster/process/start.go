@@ -37,7 +37,8 @@ func Start(path string, args []string, dir, log string) (Identity, error) {
 	return id, nil
 }
 
-// Tail returns the last lines of a file, which may be missing.
+// Tail returns the last lines of a log, which may be missing. Where it ends with
+// the stack trace of a Go program, these are the lines before that.
 func Tail(path string, lines int) (string, error) {
 	const window = 64 << 10
 	f, err := os.Open(path)
@@ -57,7 +58,16 @@ func Tail(path string, lines int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", path, err)
 	}
-	return LastLines(string(data), lines), nil
+	return LastLines(withoutTrace(string(data)), lines), nil
+}
+
+// withoutTrace cuts a stack trace off the end of a log.
+func withoutTrace(text string) string {
+	isTrace := strings.HasPrefix(LastLines(text, 1), "\t")
+	if start := strings.LastIndex(text, "\n\ngoroutine "); isTrace && start >= 0 {
+		return text[:start]
+	}
+	return text
 }
 
 // LastLines returns the last n lines of text, without the final line break.

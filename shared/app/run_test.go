@@ -1,0 +1,92 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	cliflag "k8s.io/component-base/cli/flag"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// program is one that could run, were it not for the flags.
+func program(workers *int) Program {
+	return Program{
+		Name:    "test-controller",
+		Summary: "test-controller controls tests.",
+		Scheme:  runtime.NewScheme(),
+		Options: NewOptions(),
+		AddFlags: func(groups *cliflag.NamedFlagSets) {
+			groups.FlagSet("Tests").IntVar(workers, "test-workers", 1, "Tests at the same time.")
+		},
+		Validate: func() error { return AboveZero("test-workers", *workers) },
+		Setup:    func(context.Context, manager.Manager) error { return errors.New("not reached") },
+	}
+}
+
+func TestRunEndsWithOneLineAndACode(t *testing.T) {
+	cases := map[string]struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		"an unknown flag": {
+			args: []string{"--no-such-flag"}, code: ExitUsage,
+			stderr: "test-controller: unknown flag: --no-such-flag; see --help\n",
+		},
+		"a value that cannot be read": {
+			args: []string{"--test-workers=many"}, code: ExitUsage,
+			stderr: "test-controller: invalid argument \"many\" for \"--test-workers\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see --help\n",
+		},
+		"an argument that is no flag": {
+			args: []string{"start"}, code: ExitUsage,
+			stderr: "test-controller: unexpected argument \"start\": everything is set by flags; see --help\n",
+		},
+		"a program's own flag out of bounds": {
+			args: []string{"--test-workers=0"}, code: ExitFailed,
+			stderr: "test-controller: --test-workers=0: must be above 0\n",
+		},
+		"a burst out of bounds": {
+			args: []string{"--kube-api-burst=0"}, code: ExitFailed,
+			stderr: "test-controller: --kube-api-burst=0: must be above 0\n",
+		},
+		"a rate that is neither a limit nor none": {
+			args: []string{"--kube-api-qps=0"}, code: ExitFailed,
+			stderr: "test-controller: --kube-api-qps=0: must be above 0, or -1 for no limit\n",
+		},
+		"a rate that is no number": {
+			args: []string{"--kube-api-qps=NaN"}, code: ExitFailed,
+			stderr: "test-controller: --kube-api-qps=NaN: must be above 0, or -1 for no limit\n",
+		},
+		"a renew deadline above the lease": {
+			args: []string{"--leader-elect-renew-deadline=20s"}, code: ExitFailed,
+			stderr: "test-controller: --leader-elect-lease-duration=15s: must be above --leader-elect-renew-deadline (20s)\n",
+		},
+		"an unknown TLS version": {
+			args: []string{"--tls-min-version=SSL3"}, code: ExitFailed,
+			stderr: "test-controller: --tls-min-version=SSL3: must be one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13\n",
+		},
+		"several mistakes are told one at a time": {
+			args: []string{"--kube-api-burst=0", "--test-workers=0"}, code: ExitFailed,
+			stderr: "test-controller: --kube-api-burst=0: must be above 0\n",
+		},
+		"the version":              {args: []string{"--version"}, stdout: "test-controller "},
+		"help, in groups":          {args: []string{"--help"}, stdout: "\nTests flags:\n"},
+		"help knows every option":  {args: []string{"--help"}, stdout: "--leader-elect-lease-duration"},
+		"help opens with the gist": {args: []string{"--help"}, stdout: "test-controller controls tests.\n\nUsage:\n  test-controller [flags]\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var workers int
+			var stdout, stderr bytes.Buffer
+			code := Run(context.Background(), program(&workers), tc.args, &stdout, &stderr)
+			if code != tc.code || stderr.String() != tc.stderr || !strings.Contains(stdout.String(), tc.stdout) {
+				t.Errorf("code %d, stderr %q, stdout:\n%s", code, stderr.String(), stdout.String())
+			}
+		})
+	}
+}
