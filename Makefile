@@ -27,9 +27,9 @@ ARGS ?=
 ##@ Use
 
 .PHONY: demo
-demo: $(BIN)/devcluster ## Show what sandboxes are, on a local control plane. ARGS="..." goes to the demo.
-	go build -o $(BIN)/demo ./test/cmd/demo
-	$(BIN)/demo $(ARGS)
+demo: render build ## Show what sandboxes are, on a local control plane. ARGS="..." goes to the demo (ARGS=--help).
+	@go build -o $(BIN)/demo ./test/cmd/demo
+	@$(BIN)/demo $(ARGS)
 
 .PHONY: up
 up: $(BIN)/devcluster ## Start a local control plane, print how to reach it. ARGS="..." goes to devcluster.

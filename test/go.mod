@@ -15,13 +15,13 @@ require (
 	k8s.io/client-go v0.37.2
 	sigs.k8s.io/agent-sandbox/core v0.0.0-00010101000000-000000000000
 	sigs.k8s.io/agent-sandbox/shared v0.0.0
+	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/sig-storage-lib-external-provisioner/v13 v13.1.0
 )
 
 require (
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	k8s.io/apiextensions-apiserver v0.37.0 // indirect
-	sigs.k8s.io/controller-runtime v0.25.2 // indirect
 )
 
 require (
@@ -30,7 +30,7 @@ require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.3 // indirect
-	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/logr v1.4.4
 	github.com/go-openapi/jsonpointer v1.0.0 // indirect
 	github.com/go-openapi/jsonreference v1.0.1 // indirect
 	github.com/go-openapi/swag v0.29.1 // indirect

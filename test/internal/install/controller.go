@@ -171,8 +171,8 @@ func probe(ctx context.Context, url string) error {
 	return errors.Join(err, fmt.Errorf("%s answers %s: %s", url, response.Status, strings.TrimSpace(string(body))))
 }
 
-// Stop sends SIGTERM and waits for the end; when ctx ends first, SIGKILL. A process that was asked to stop and ended
-// with another code than 0 is an error with the last lines of its log, and so is one that had ended before by itself.
+// Stop sends SIGTERM and waits for the end; when ctx ends first, SIGKILL. Another exit code than 0 is an error with the
+// last lines of the log, also when the process had ended before.
 func (c *Controller) Stop(ctx context.Context) error {
 	if err := c.process.stop(ctx); err != nil {
 		return fmt.Errorf("stopping the controller: %w\n%s", err, c.LogTail())

@@ -66,8 +66,8 @@ func TestControllerServesAndStops(t *testing.T) {
 	if tail := controller.LogTail(); tail == "" || !strings.Contains(log.String(), tail) {
 		t.Errorf("the tail is not the end of the log:\n%s", tail)
 	}
-	if err := controller.Stop(t.Context()); err == nil {
-		t.Error("stopping a controller that has ended is no error")
+	if err := controller.Stop(t.Context()); err != nil {
+		t.Errorf("stopping once more: %v", err)
 	}
 }
 
@@ -85,6 +85,16 @@ func TestControllerEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestControllerThatWasKilledIsAnErrorToStop(t *testing.T) {
+	controller := startController(t.Context(), t, install.ControllerOptions{})
+	if err := controller.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := controller.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v, want an error that says it was killed", err)
+	}
+}
+
 func TestControllerThatCannotStartSaysWhy(t *testing.T) {
 	ctx := t.Context()
 	if err := install.Apply(ctx, apiServer.Config, asset(t)); err != nil {
@@ -97,10 +107,10 @@ func TestControllerThatCannotStartSaysWhy(t *testing.T) {
 		"a process that ends shows its last lines": {
 			install.ControllerOptions{Binary: binary, Args: []string{"--kube-api-burst=0"}, Log: io.Discard}, "--kube-api-burst=0: must be above 0",
 		},
-		"a binary that is missing is named":           {install.ControllerOptions{Binary: "/nowhere/controller", Log: io.Discard}, "/nowhere/controller"},
-		"no binary":                                   {install.ControllerOptions{Log: io.Discard}, "no binary"},
-		"no log":                                      {install.ControllerOptions{Binary: binary}, "no writer for its log"},
-		"a ServiceAccount that is missing is named":   {install.ControllerOptions{Binary: binary, Log: io.Discard, ServiceAccount: "nobody"}, "agent-sandbox-system/nobody"},
+		"a binary that is missing is named": {install.ControllerOptions{Binary: "/nowhere/controller", Log: io.Discard}, "/nowhere/controller"},
+		"no binary":                         {install.ControllerOptions{Log: io.Discard}, "no binary"},
+		"no log":                            {install.ControllerOptions{Binary: binary}, "no writer for its log"},
+		"a ServiceAccount that is missing is named": {install.ControllerOptions{Binary: binary, Log: io.Discard, ServiceAccount: "nobody"}, "agent-sandbox-system/nobody"},
 		"a process that never gets ready is ended": {
 			install.ControllerOptions{Binary: binary, Log: io.Discard, ReadyTimeout: time.Millisecond}, "not ready after 1ms",
 		},

@@ -54,7 +54,11 @@ func (p *process) run(started chan<- error, cleanUp func() error) {
 	}
 	p.pid = p.cmd.Process.Pid
 	close(started)
-	p.err = errors.Join(p.cmd.Wait(), cleanUp())
+	err := p.cmd.Wait()
+	if p.cmd.ProcessState.Success() {
+		err = nil // Wait also reports that ctx ended, which is no fault of the child
+	}
+	p.err = errors.Join(err, cleanUp())
 	close(p.ended)
 }
 
@@ -67,11 +71,7 @@ func (p *process) result() error {
 }
 
 func (p *process) stop(ctx context.Context) error {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		if errors.Is(err, os.ErrProcessDone) {
-			<-p.ended
-			return fmt.Errorf("it had ended already: %w", p.result())
-		}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("sending SIGTERM: %w", err)
 	}
 	select {

@@ -1,0 +1,191 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/agent-sandbox/test/internal/await"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/lock"
+	"sigs.k8s.io/agent-sandbox/test/internal/install"
+)
+
+const (
+	// cleanUpTimeout bounds how long it may take to stop what was started.
+	cleanUpTimeout = 60 * time.Second
+	// rolloutTimeout is how long nodes may need to pull the controller's image and start it.
+	rolloutTimeout = 3 * time.Minute
+)
+
+// stage is what the demo plays on: a cluster with a controller.
+type stage struct {
+	options    Options
+	kubeconfig string
+	config     *rest.Config
+	client     client.WithWatch
+	controller *install.Controller // nil if the cluster runs it
+	// refresh makes a cluster of the demo's own learn of new kinds.
+	refresh func(context.Context) error
+	// undo ends what was started, in reverse.
+	undo []func(context.Context) error
+}
+
+// setUp prepares the stage. The caller tears it down even after an error.
+func (s *stage) setUp(ctx context.Context) error {
+	if err := s.openCluster(ctx); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading kubeconfig %s: %w", s.kubeconfig, err)
+	}
+	s.config = config
+	if s.client, err = await.NewClient(config); err != nil {
+		return err
+	}
+	if err := s.install(ctx); err != nil {
+		return err
+	}
+	if s.options.Controller == ControllerCluster {
+		err = s.awaitDeployment(ctx)
+	} else {
+		err = s.startController(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return s.makeNamespace(ctx)
+}
+
+// tearDown ends all that was started, also after an interrupt.
+func (s *stage) tearDown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
+	defer cancel()
+	var all []error
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		all = append(all, s.undo[i](ctx))
+	}
+	return errors.Join(all...)
+}
+
+// openCluster starts a cluster of its own unless the user gave one.
+func (s *stage) openCluster(ctx context.Context) error {
+	if s.options.Kubeconfig != "" {
+		s.kubeconfig = s.options.Kubeconfig
+		s.refresh = func(context.Context) error { return nil }
+		return nil
+	}
+	options := devcluster.Options{Root: s.options.Root, Name: ClusterName, Nodes: s.options.Nodes, Out: s.options.Progress}
+	// Two demos at the same time would take the cluster from each other. A lock ends with its process, however that ends.
+	held, err := lock.Acquire(ctx, filepath.Join(s.options.Root, "bin", "demo.lock"), func() {
+		s.options.report("waiting for another demo to end")
+	})
+	if err != nil {
+		return err
+	}
+	s.undo = append(s.undo, func(context.Context) error { return held.Release() })
+	if err := removeLeftover(ctx, options); err != nil {
+		return err
+	}
+	cluster, err := devcluster.Up(ctx, options)
+	if err != nil {
+		return err
+	}
+	s.undo = append(s.undo, cluster.Down)
+	s.kubeconfig = cluster.KubeconfigPath()
+	s.refresh = func(ctx context.Context) error {
+		if err := cluster.Kill(ctx, devcluster.ControllerManager, syscall.SIGTERM); err != nil {
+			return err
+		}
+		_, err := devcluster.Up(ctx, options)
+		return err
+	}
+	return nil
+}
+
+// removeLeftover takes down the cluster of a demo that was killed.
+func removeLeftover(ctx context.Context, options devcluster.Options) error {
+	leftover, err := devcluster.Open(options)
+	if errors.Is(err, devcluster.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return leftover.Down(ctx)
+}
+
+// install applies the asset.
+func (s *stage) install(ctx context.Context) error {
+	manifest, err := os.ReadFile(s.options.Manifest)
+	if err != nil {
+		return fmt.Errorf("reading the rendered asset: %w", err)
+	}
+	objects, err := install.Parse(manifest)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.options.Manifest, err)
+	}
+	if s.options.Controller == ControllerLocal {
+		if err := install.WithoutReplicas(objects); err != nil {
+			return err
+		}
+	}
+	if err := install.ApplyObjects(ctx, s.config, objects); err != nil {
+		return err
+	}
+	s.options.report("applied the %d objects of %s", len(objects), s.options.Manifest)
+	// The garbage collector looks for new kinds when it starts, and then only every 30 s.
+	return s.refresh(ctx)
+}
+
+// startController runs the controller on this machine.
+func (s *stage) startController(ctx context.Context) error {
+	log, err := os.Create(filepath.Join(s.options.Root, "bin", "demo-controller.log"))
+	if err != nil {
+		return fmt.Errorf("creating the controller's log: %w", err)
+	}
+	s.undo = append(s.undo, func(context.Context) error { return log.Close() })
+	s.controller, err = install.StartController(ctx, s.config, install.ControllerOptions{
+		Binary: s.options.Binary, Log: log, ReadyTimeout: s.options.Timeout,
+	})
+	if err != nil {
+		return err
+	}
+	s.undo = append(s.undo, s.controller.Stop)
+	s.options.report("controller runs as process %d of this machine under the role of its ServiceAccount, log %s; its Deployment has 0 replicas",
+		s.controller.PID(), log.Name())
+	return nil
+}
+
+// awaitDeployment waits until the cluster runs the controller.
+func (s *stage) awaitDeployment(ctx context.Context) error {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreController}}
+	s.options.report("waiting until Deployment %s is available", deployment.Name)
+	_, err := await.Until(ctx, s.client, deployment, rolloutTimeout, available)
+	return err
+}
+
+func available(seen *appsv1.Deployment) string {
+	if seen == nil {
+		return "it does not exist"
+	}
+	for _, c := range seen.Status.Conditions {
+		current := seen.Status.ObservedGeneration == seen.Generation
+		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue && current {
+			return ""
+		}
+	}
+	return "its condition Available is not True"
+}
