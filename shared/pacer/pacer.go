@@ -9,19 +9,18 @@ import (
 // Pacer remembers since when a write has been held, per object key. What it knows may be lost at any instant:
 // the write is then held for one more window. It is safe for concurrent use.
 type Pacer[K comparable] struct {
-	window time.Duration
-	mu     sync.Mutex
-	since  map[K]time.Time
+	mu    sync.Mutex
+	since map[K]time.Time
 }
 
-// New returns a Pacer that holds a write for window at the most. Zero holds nothing.
-func New[K comparable](window time.Duration) *Pacer[K] {
-	return &Pacer[K]{window: window, since: map[K]time.Time{}}
+// New returns a Pacer that holds nothing yet.
+func New[K comparable]() *Pacer[K] {
+	return &Pacer[K]{since: map[K]time.Time{}}
 }
 
-// Hold returns how much longer the write is to be held; zero when its time has come. The first call for a key
-// starts its window.
-func (p *Pacer[K]) Hold(key K, now time.Time) time.Duration {
+// Hold returns how much longer a write is to be held that is held for window at the most; zero when its time has come.
+// The first call for a key starts its window.
+func (p *Pacer[K]) Hold(key K, now time.Time, window time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	start, held := p.since[key]
@@ -29,7 +28,7 @@ func (p *Pacer[K]) Hold(key K, now time.Time) time.Duration {
 		start = now
 		p.since[key] = now
 	}
-	return max(start.Add(p.window).Sub(now), 0)
+	return max(start.Add(window).Sub(now), 0)
 }
 
 // Forget ends the window of a key: its write was made, became needless, or its object is gone.

@@ -48,7 +48,7 @@ func (f *flags) setup(ctx context.Context, mgr manager.Manager) error {
 		Live:          mgr.GetAPIReader(),
 		Recorder:      recorder,
 		Clock:         clock.RealClock{},
-		Pacer:         pacer.New[types.NamespacedName](sandbox.StatusWindow),
+		Pacer:         pacer.New[types.NamespacedName](),
 		ClusterDomain: f.clusterDomain,
 	}).SetupWithManager(ctx, mgr, f.workers)
 }

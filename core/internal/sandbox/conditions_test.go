@@ -172,29 +172,35 @@ func TestStatusFields(t *testing.T) {
 	}
 }
 
-func TestIsPassing(t *testing.T) {
+func TestStatusWindow(t *testing.T) {
 	status := func(ready metav1.ConditionStatus, reason string, more ...metav1.Condition) sandboxv1beta1.SandboxStatus {
 		return sandboxv1beta1.SandboxStatus{Conditions: append(more, metav1.Condition{Type: sandboxv1beta1.ConditionReady, Status: ready, Reason: reason})}
 	}
+	placeless := metav1.Condition{Type: sandboxv1beta1.ConditionPodScheduled, Status: metav1.ConditionFalse}
 	waiting := status(metav1.ConditionFalse, sandboxv1beta1.ReasonDependenciesNotReady)
+	waitingForNewSpec := status(metav1.ConditionFalse, sandboxv1beta1.ReasonDependenciesNotReady)
+	waitingForNewSpec.Conditions[0].ObservedGeneration = 2
+	unscheduled := status(metav1.ConditionFalse, sandboxv1beta1.ReasonDependenciesNotReady, placeless)
 	up := status(metav1.ConditionTrue, sandboxv1beta1.ReasonDependenciesReady)
 	cases := map[string]struct {
 		stored, wanted sandboxv1beta1.SandboxStatus
-		want           bool
+		want           time.Duration
 	}{
-		"a first status on the way up waits":         {sandboxv1beta1.SandboxStatus{}, waiting, true},
-		"a further step waits":                       {waiting, waiting, true},
-		"Ready is written at once":                   {waiting, up, false},
-		"the loss of Ready is written at once":       {up, waiting, false},
-		"an error is written at once":                {waiting, status(metav1.ConditionFalse, sandboxv1beta1.ReasonReconcilerError), false},
-		"a Pod without a place is something wrong":   {waiting, status(metav1.ConditionFalse, sandboxv1beta1.ReasonDependenciesNotReady, metav1.Condition{Type: sandboxv1beta1.ConditionPodScheduled, Status: metav1.ConditionFalse}), false},
-		"a suspension is written at once":            {waiting, status(metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxSuspended), false},
-		"a resume waits for the Pod it brings about": {status(metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxSuspended), waiting, true},
+		"a first status on the way up waits":         {sandboxv1beta1.SandboxStatus{}, waiting, StatusWindow},
+		"a further step waits longer":                {waiting, waiting, laterWindow},
+		"a new spec has a first step of its own":     {waiting, waitingForNewSpec, StatusWindow},
+		"Ready is written at once":                   {waiting, up, 0},
+		"the loss of Ready is written at once":       {up, waiting, 0},
+		"an error is written at once":                {waiting, status(metav1.ConditionFalse, sandboxv1beta1.ReasonReconcilerError), 0},
+		"a Pod without a place is something wrong":   {waiting, unscheduled, 0},
+		"that it has found one is soon told":         {unscheduled, waiting, StatusWindow},
+		"a suspension is written at once":            {waiting, status(metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxSuspended), 0},
+		"a resume waits for the Pod it brings about": {status(metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxSuspended), waiting, StatusWindow},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := isPassing(tc.stored, tc.wanted); got != tc.want {
-				t.Errorf("isPassing = %v, want %v", got, tc.want)
+			if got := statusWindow(tc.stored, tc.wanted); got != tc.want {
+				t.Errorf("statusWindow = %v, want %v", got, tc.want)
 			}
 		})
 	}

@@ -32,8 +32,12 @@ const (
 	retryLongest = time.Minute
 )
 
-// StatusWindow is how long a status that is a mere step on the way to Ready waits for a better one.
-const StatusWindow = 500 * time.Millisecond
+const (
+	// StatusWindow is how long the first status that is a mere step on the way to Ready waits for a better one.
+	StatusWindow = 500 * time.Millisecond
+	// laterWindow is how long the next such steps of the same spec wait.
+	laterWindow = 5 * time.Second
+)
 
 func sandboxKind() schema.GroupKind {
 	return schema.GroupKind{Group: sandboxv1beta1.GroupName, Kind: sandboxv1beta1.SandboxKind}

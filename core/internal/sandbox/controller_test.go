@@ -174,6 +174,42 @@ func TestAPlainSandboxCostsTwoOrThreeWrites(t *testing.T) {
 	})
 }
 
+// bindPod does the scheduler's part alone.
+func (w world) bindPod() {
+	w.t.Helper()
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}
+	w.must("binding the Pod", w.user.SubResource("binding").Create(context.Background(), w.pod(), binding))
+}
+
+// runPod does the kubelet's part.
+func (w world) runPod() {
+	w.t.Helper()
+	patch := []byte(`{"status":{"phase":"Running","podIPs":[{"ip":"10.0.0.1"}],"podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}`)
+	w.must("running the Pod", w.user.Status().Patch(context.Background(), w.pod(), client.RawPatch(types.StrategicMergePatchType, patch)))
+}
+
+// The one status more is the only one, however many steps there are on the way to Ready.
+func TestASlowPodCostsOneStatusMore(t *testing.T) {
+	w := newWorld(t)
+	box := w.create(func(s *sandboxv1beta1.Sandbox) {
+		s.Spec.PodTemplate.Metadata.Annotations = map[string]string{testkit.HoldAnnotation: "yes"}
+	})
+	w.waitFor(box, notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet",
+		"Ready=False DependenciesNotReady: Pod exists with phase: Pending")
+	w.bindPod()
+	testkit.Throughout(t, 2*StatusWindow, "a second step is not worth a write of its own", func() error {
+		if counts := w.writes.Counts(); counts["PATCH sandboxes/status"] != 1 {
+			return fmt.Errorf("writes: %v", counts)
+		}
+		return nil
+	})
+	w.runPod()
+	w.waitFor(box, notSuspendedLine, scheduledLine, readyLine)
+	if counts := w.writes.Counts(); counts["PATCH sandboxes/status"] != 2 {
+		t.Errorf("writes: %v", counts)
+	}
+}
+
 // A1.1: a Pod that is lost comes back.
 func TestALostPodIsReplaced(t *testing.T) {
 	w := newWorld(t)

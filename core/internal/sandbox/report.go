@@ -47,10 +47,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		r.pacer.Forget(key)
 		return 0, nil
 	}
-	if isPassing(s.sandbox.Status, wanted) {
-		if held := r.pacer.Hold(key, s.now); held > 0 {
-			return held, nil
-		}
+	if held := r.held(key, s, wanted); held > 0 {
+		return held, nil
 	}
 	r.pacer.Forget(key)
 	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -63,6 +61,15 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 	}
 	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
 	return 0, nil
+}
+
+// held is how much longer the write of a status is held back.
+func (r *Reconciler) held(key types.NamespacedName, s seen, wanted sandboxv1beta1.SandboxStatus) time.Duration {
+	window := statusWindow(s.sandbox.Status, wanted)
+	if window == 0 {
+		return 0
+	}
+	return r.pacer.Hold(key, s.now, window)
 }
 
 func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
@@ -82,15 +89,27 @@ func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
 	return reconcile.Wait(wake)
 }
 
-// isPassing says whether a status is a mere step on the way to Ready, so that the next one, or its delay, may be
-// waited for: nothing was Ready before, nothing is wrong, nothing is final.
-func isPassing(stored, wanted sandboxv1beta1.SandboxStatus) bool {
+// statusWindow is how long a status is held that is a mere step on the way to Ready, so that the next one, or its delay,
+// may be waited for; zero for any other. The first step is soon told. The later ones wait longer: there can be several,
+// and where Pods are slow because the API server is busy, a write for each would keep it so.
+func statusWindow(stored, wanted sandboxv1beta1.SandboxStatus) time.Duration {
 	before := meta.FindStatusCondition(stored.Conditions, sandboxv1beta1.ConditionReady)
 	after := meta.FindStatusCondition(wanted.Conditions, sandboxv1beta1.ConditionReady)
-	scheduled := meta.FindStatusCondition(wanted.Conditions, sandboxv1beta1.ConditionPodScheduled)
-	return (before == nil || before.Status != metav1.ConditionTrue) &&
-		after.Reason == sandboxv1beta1.ReasonDependenciesNotReady &&
-		(scheduled == nil || scheduled.Status != metav1.ConditionFalse)
+	switch {
+	case before != nil && before.Status == metav1.ConditionTrue, !isStep(wanted):
+		return 0
+	case isStep(stored) && before.ObservedGeneration == after.ObservedGeneration:
+		return laterWindow
+	default:
+		return StatusWindow
+	}
+}
+
+// isStep says whether a status is one of a Sandbox that is on its way to Ready: nothing is wrong, nothing is final.
+func isStep(status sandboxv1beta1.SandboxStatus) bool {
+	ready := meta.FindStatusCondition(status.Conditions, sandboxv1beta1.ConditionReady)
+	return ready != nil && ready.Reason == sandboxv1beta1.ReasonDependenciesNotReady &&
+		!meta.IsStatusConditionFalse(status.Conditions, sandboxv1beta1.ConditionPodScheduled)
 }
 
 // afterActing is what was seen, with what this pass made of it.

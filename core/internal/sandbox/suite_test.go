@@ -81,7 +81,7 @@ func (w world) startController(config *rest.Config) {
 		Live:          mgr.GetAPIReader(),
 		Recorder:      events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-controller")),
 		Clock:         clock.RealClock{},
-		Pacer:         pacer.New[types.NamespacedName](StatusWindow),
+		Pacer:         pacer.New[types.NamespacedName](),
 		ClusterDomain: "cluster.local",
 	})
 	ctx, cancel := context.WithCancel(context.Background())

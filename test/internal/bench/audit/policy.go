@@ -1,0 +1,18 @@
+package audit
+
+import "fmt"
+
+// Policy is an audit policy that logs each request for objects of one namespace once, when it is answered, and nothing
+// else. It leaves out watches, which end at their client's whim.
+func Policy(namespace string) []byte {
+	return fmt.Appendf(nil, `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+  - level: None
+    verbs: [watch]
+  - level: Metadata
+    namespaces: [%q]
+  - level: None
+`, namespace)
+}

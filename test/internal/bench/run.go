@@ -1,0 +1,147 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
+	"sigs.k8s.io/agent-sandbox/test/internal/install"
+)
+
+// Run brings up what is needed, runs the chosen cases, and leaves everything as it was. It fails when something could
+// not be measured, or when a count is wrong; never because something was slow.
+func Run(ctx context.Context, o Options) (report.Report, error) {
+	if err := o.validate(); err != nil {
+		return report.Report{}, err
+	}
+	p := progress{out: o.Progress}
+	e := &environment{}
+	r, err := run(ctx, e, o, p)
+	p.say("cleaning up")
+	return r, errors.Join(err, e.leave(ctx))
+}
+
+func run(ctx context.Context, e *environment, o Options, p progress) (report.Report, error) {
+	if err := e.prepare(ctx, o, p); err != nil {
+		return report.Report{}, err
+	}
+	chosen, err := choose(o.Cases)
+	if err != nil {
+		return report.Report{}, err
+	}
+	r := report.Report{}
+	if r.Setting, err = e.setting(ctx, o); err != nil {
+		return r, err
+	}
+	for _, b := range chosen {
+		c, err := e.compare(ctx, b, o, p)
+		if err != nil {
+			return r, fmt.Errorf("case %s: %w", b.name, err)
+		}
+		r.Cases = append(r.Cases, c)
+	}
+	return r, nil
+}
+
+// compare gives each side its turns, alternating, so that what the machine does otherwise hits both.
+func (e *environment) compare(ctx context.Context, b benchmark, o Options, p progress) (report.Case, error) {
+	c := report.Case{Name: b.name, Summary: b.summary, Floor: b.floor, Ours: b.ours}
+	phases := b.phases(e.clients)
+	found := map[side][]map[string][]report.Measurement{}
+	for i := range o.Rounds {
+		for _, side := range []side{floorSide, oursSide} {
+			t := turn{environment: e, benchmark: b, phases: phases, side: side, options: o, progress: p}
+			t.label = fmt.Sprintf("round %d of %d, %s", i+1, o.Rounds, side)
+			measured, err := t.take(ctx)
+			if err != nil {
+				return c, err
+			}
+			found[side] = append(found[side], measured)
+		}
+	}
+	for _, phase := range phases {
+		c.Phases = append(c.Phases, report.Compare(phase.name, of(phase, found[floorSide]), of(phase, found[oursSide])))
+	}
+	return c, nil
+}
+
+func of(p phase, rounds []map[string][]report.Measurement) [][]report.Measurement {
+	var all [][]report.Measurement
+	for _, round := range rounds {
+		all = append(all, round[p.name])
+	}
+	return all
+}
+
+// turn is one round of one side, with all that comes before and after.
+type turn struct {
+	*environment
+	benchmark benchmark
+	phases    []phase
+	side      side
+	label     string
+	options   Options
+	progress  progress
+}
+
+// take returns what each phase has shown. Every turn of ours has a controller of its own, so that its memory and its
+// metrics begin anew; and every turn begins with a few objects that nobody measures, for connections and caches to be
+// there.
+func (t turn) take(ctx context.Context) (results map[string][]report.Measurement, err error) {
+	tracker, err := startTracker(ctx, t.clients)
+	if err != nil {
+		return nil, err
+	}
+	defer tracker.close()
+	var controller *install.Controller
+	if t.side == oursSide {
+		controller, err = install.StartController(ctx, t.config, install.ControllerOptions{
+			Binary: t.binary, Args: t.options.ControllerArgs, Log: io.Discard,
+		})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, controller.Stop(context.WithoutCancel(ctx))) }()
+	}
+	meter, err := t.newMeter(controller, t.benchmark.controller)
+	if err != nil {
+		return nil, err
+	}
+	r := &round{
+		side: t.side, parallel: t.options.Parallel,
+		clients: t.clients, tracker: tracker, meter: meter, progress: t.progress,
+	}
+	return t.phasesOf(ctx, r)
+}
+
+func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measurement, error) {
+	r.names = objectNames("warm", min(t.options.Parallel, t.options.Count))
+	r.label = t.label + ", warming up"
+	if _, err := r.drive(ctx, t.phases[0]); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.label, err)
+	}
+	if err := r.clear(ctx); err != nil {
+		return nil, err
+	}
+	r.label = t.label
+	r.names = objectNames("sandbox", t.options.Count)
+	results := map[string][]report.Measurement{}
+	for _, p := range t.phases {
+		measured, err := r.measure(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		results[p.name] = measured
+	}
+	return results, r.clear(ctx)
+}
+
+func objectNames(prefix string, count int) []string {
+	var all []string
+	for i := range count {
+		all = append(all, fmt.Sprintf("%s-%05d", prefix, i))
+	}
+	return all
+}
