@@ -88,7 +88,7 @@ func TestProbesAndMetricsAnswer(t *testing.T) {
 	cases := map[string]string{
 		controller.HealthURL():  "ok",
 		controller.ReadyURL():   "ok",
-		controller.MetricsURL(): `controller_runtime_reconcile_total{controller="sandbox"`,
+		controller.MetricsURL(): `rest_client_requests_total{code="200"`,
 	}
 	for url, want := range cases {
 		response, err := http.Get(url)

@@ -13,6 +13,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
+	"sigs.k8s.io/agent-sandbox/test/internal/fixture"
 )
 
 const serviceNameRule = "spec.service: true needs a name that is a DNS label (63 characters at most, no dot)"
@@ -37,20 +38,20 @@ func TestCreateIsValidated(t *testing.T) {
 		modify  modify
 		refused string
 	}{
-		"a Service with a name of 63 characters":    {label63, withService, ""},
-		"a Service with a name over 63 characters":  {label64, withService, serviceNameRule},
-		"a Service with a dot in the name":          {"a.b", withService, serviceNameRule},
-		"a Service with a digit first":              {"1a", withService, ""},
+		"a Service with a name of 63 characters":    {label63, fixture.WithService, ""},
+		"a Service with a name over 63 characters":  {label64, fixture.WithService, serviceNameRule},
+		"a Service with a dot in the name":          {"a.b", fixture.WithService, serviceNameRule},
+		"a Service with a digit first":              {"1a", fixture.WithService, ""},
 		"no Service with a name over 63 characters": {label64, func(*sandboxv1beta1.Sandbox) {}, ""},
 		"no Service with a dot in the name":         {"a.b", func(*sandboxv1beta1.Sandbox) {}, ""},
 		"a Service refused with a dot in the name":  {"c.d", func(s *sandboxv1beta1.Sandbox) { s.Spec.Service = ptr.To(false) }, ""},
-		"an unknown operatingMode":                  {"mode", setMode("Paused"), `spec.operatingMode: Unsupported value: "Paused": supported values: "Running", "Suspended"`},
+		"an unknown operatingMode":                  {"mode", fixture.WithMode("Paused"), `spec.operatingMode: Unsupported value: "Paused": supported values: "Running", "Suspended"`},
 		"an unknown shutdownPolicy":                 {"policy", func(s *sandboxv1beta1.Sandbox) { s.Spec.ShutdownPolicy = "Keep" }, `spec.shutdownPolicy: Unsupported value: "Keep": supported values: "Delete", "Retain"`},
 		"an unknown podFailurePolicy":               {"failure", func(s *sandboxv1beta1.Sandbox) { s.Spec.PodFailurePolicy = "Retry" }, `spec.podFailurePolicy: Unsupported value: "Retry": supported values: "Ignore", "Recreate"`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			checkRefused(t, user.Create(t.Context(), newSandbox(namespace, c.name, c.modify)), c.refused)
+			checkRefused(t, user.Create(t.Context(), fixture.Sandbox(namespace, c.name, c.modify)), c.refused)
 		})
 	}
 }
@@ -77,9 +78,9 @@ func TestPodTemplateSpecIsRequired(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	sandbox := newSandbox(testkit.Namespace(t, user), "box")
-	create(t, sandbox)
-	want := newSandbox("", "").Spec
+	sandbox := fixture.Sandbox(testkit.Namespace(t, user), "box")
+	fixture.Create(t, user, sandbox)
+	want := fixture.Sandbox("", "").Spec
 	want.OperatingMode = sandboxv1beta1.OperatingModeRunning
 	want.ShutdownPolicy = sandboxv1beta1.ShutdownPolicyRetain
 	want.PodFailurePolicy = sandboxv1beta1.PodFailurePolicyIgnore
@@ -98,18 +99,18 @@ func TestVolumeClaimTemplatesAreImmutable(t *testing.T) {
 		edit    func(*sandboxv1beta1.Sandbox)
 		refused bool
 	}{
-		{"set to changed", withDisk, change, true},
-		{"set to more", withDisk, withDisk, true},
-		{"set to unset", withDisk, unset, true},
-		{"unset to set", unset, withDisk, true},
-		{"set and another field changed", withDisk, setMode(sandboxv1beta1.OperatingModeSuspended), false},
-		{"unset and another field changed", unset, setMode(sandboxv1beta1.OperatingModeSuspended), false},
+		{"set to changed", fixture.WithDisk, change, true},
+		{"set to more", fixture.WithDisk, fixture.WithDisk, true},
+		{"set to unset", fixture.WithDisk, unset, true},
+		{"unset to set", unset, fixture.WithDisk, true},
+		{"set and another field changed", fixture.WithDisk, fixture.WithMode(sandboxv1beta1.OperatingModeSuspended), false},
+		{"unset and another field changed", unset, fixture.WithMode(sandboxv1beta1.OperatingModeSuspended), false},
 	}
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			sandbox := newSandbox(namespace, "box-"+string(rune('a'+i)), c.before)
-			create(t, sandbox)
-			err := edit(t, sandbox, c.edit)
+			sandbox := fixture.Sandbox(namespace, "box-"+string(rune('a'+i)), c.before)
+			fixture.Create(t, user, sandbox)
+			err := fixture.Edit(t, user, sandbox, c.edit)
 			want := ""
 			if c.refused {
 				want = `Sandbox.agents.x-k8s.io "` + sandbox.Name + `" is invalid: spec: Invalid value: volumeClaimTemplates is immutable`
@@ -129,16 +130,16 @@ func messageOf(err error) string {
 }
 
 func TestServiceCannotBeAskedForLaterUnderANameThatCannotHaveOne(t *testing.T) {
-	sandbox := newSandbox(testkit.Namespace(t, user), "a.b")
-	create(t, sandbox)
-	checkRefused(t, edit(t, sandbox, withService), serviceNameRule)
-	checkRefused(t, edit(t, sandbox, setMode(sandboxv1beta1.OperatingModeSuspended)), "")
+	sandbox := fixture.Sandbox(testkit.Namespace(t, user), "a.b")
+	fixture.Create(t, user, sandbox)
+	checkRefused(t, fixture.Edit(t, user, sandbox, fixture.WithService), serviceNameRule)
+	checkRefused(t, fixture.Edit(t, user, sandbox, fixture.WithMode(sandboxv1beta1.OperatingModeSuspended)), "")
 }
 
 func TestColumns(t *testing.T) {
 	namespace := testkit.Namespace(t, user)
-	sandbox := newSandbox(namespace, "box")
-	create(t, sandbox)
+	sandbox := fixture.Sandbox(namespace, "box")
+	fixture.Create(t, user, sandbox)
 	before := sandbox.DeepCopy()
 	sandbox.Status.NodeName, sandbox.Status.PodIPs = "node-1", []string{"10.0.0.1", "fd00::1"}
 	sandbox.Status.Conditions = []metav1.Condition{

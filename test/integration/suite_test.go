@@ -11,22 +11,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 	"sigs.k8s.io/agent-sandbox/test/internal/await"
+	"sigs.k8s.io/agent-sandbox/test/internal/fixture"
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
-
-// patience bounds each wait.
-const patience = 60 * time.Second
 
 var (
 	root       string
@@ -135,7 +129,7 @@ func startController(t *testing.T, args ...string) (*install.Controller, *logBoo
 // stopController asks a controller to stop, which must end with exit code 0.
 func stopController(t *testing.T, controller *install.Controller) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), fixture.Patience)
 	defer cancel()
 	if err := controller.Stop(ctx); err != nil {
 		t.Fatal(err)
@@ -153,61 +147,4 @@ func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	cmd.Stdin = strings.NewReader(stdin)
 	output, err := cmd.CombinedOutput()
 	return string(output), err
-}
-
-// newSandbox describes a Sandbox with one container; modify changes it further.
-func newSandbox(namespace, name string, modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.Sandbox {
-	sandbox := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	sandbox.Spec.PodTemplate.Spec.Containers = []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10"}}
-	for _, m := range modify {
-		m(sandbox)
-	}
-	return sandbox
-}
-
-func create(t *testing.T, object client.Object) {
-	t.Helper()
-	if err := user.Create(t.Context(), object); err != nil {
-		t.Fatalf("creating %s: %v", object.GetName(), err)
-	}
-}
-
-// edit changes an object as it is stored.
-func edit(t *testing.T, sandbox *sandboxv1beta1.Sandbox, change func(*sandboxv1beta1.Sandbox)) error {
-	t.Helper()
-	if err := user.Get(t.Context(), client.ObjectKeyFromObject(sandbox), sandbox); err != nil {
-		t.Fatal(err)
-	}
-	before := sandbox.DeepCopy()
-	change(sandbox)
-	return user.Patch(t.Context(), sandbox, client.MergeFrom(before))
-}
-
-func mustEdit(t *testing.T, sandbox *sandboxv1beta1.Sandbox, change func(*sandboxv1beta1.Sandbox)) {
-	t.Helper()
-	if err := edit(t, sandbox, change); err != nil {
-		t.Fatalf("editing Sandbox %s: %v", sandbox.Name, err)
-	}
-}
-
-// must waits for what is wanted of an object.
-func must[T client.Object](t *testing.T, object T, want await.Want[T]) T {
-	t.Helper()
-	seen, err := await.Until(t.Context(), user, object, patience, want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seen
-}
-
-func gone[T client.Object](t *testing.T, object T) {
-	t.Helper()
-	if err := await.Gone(t.Context(), user, object, patience); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// named is the metadata of an object to look for.
-func named(namespace, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: namespace, Name: name}
 }
