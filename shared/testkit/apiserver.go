@@ -44,6 +44,9 @@ func StartAPIServer(crdDirs ...string) (*APIServer, error) {
 	return &APIServer{Config: config, env: env}, nil
 }
 
+// Kubeconfig returns a kubeconfig that reaches it with every permission.
+func (s *APIServer) Kubeconfig() []byte { return s.env.KubeConfig }
+
 // Stop ends the API server and its etcd.
 func (s *APIServer) Stop() error { return s.env.Stop() }
 

@@ -6,11 +6,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 )
 
 const absent = "it does not exist"
+
+// Exists wants an object, whatever its state.
+func Exists[T client.Object]() Want[T] {
+	return func(seen T) string {
+		if any(seen) == any(*new(T)) {
+			return absent
+		}
+		return ""
+	}
+}
 
 // Condition wants a condition of a Sandbox to have a status and a reason, observed in the Sandbox's own generation.
 func Condition(kind string, status metav1.ConditionStatus, reason string) Want[*sandboxv1beta1.Sandbox] {

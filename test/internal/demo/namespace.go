@@ -23,7 +23,10 @@ func (s *stage) makeNamespace(ctx context.Context) error {
 	if s.options.Kubeconfig != "" {
 		s.undo = append(s.undo, func(ctx context.Context) error { return s.removeNamespace(ctx, namespace) })
 	}
-	return nil
+	// No Pod is admitted before its ServiceAccount exists.
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
+	_, err := await.Until(ctx, s.client, account, s.options.Timeout, await.Exists[*corev1.ServiceAccount]())
+	return err
 }
 
 func (s *stage) removeNamespace(ctx context.Context, namespace *corev1.Namespace) error {

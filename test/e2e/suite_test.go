@@ -1,0 +1,151 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"sigs.k8s.io/agent-sandbox/shared/testkit"
+	"sigs.k8s.io/agent-sandbox/test/internal/await"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
+	"sigs.k8s.io/agent-sandbox/test/internal/fixture"
+	"sigs.k8s.io/agent-sandbox/test/internal/install"
+)
+
+const (
+	// kubeconfigVariable names a cluster to test on instead of one that these tests start.
+	kubeconfigVariable = "KUBECONFIG"
+	clusterName        = "e2e"
+	nodes              = 10
+	// undoTimeout bounds how long it may take to stop what was started.
+	undoTimeout = time.Minute
+)
+
+var (
+	user   client.WithWatch
+	config *rest.Config
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code, err := run(ctx, m)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// run tests on a cluster with a controller, and ends all that it started. An interrupt ends the controller, so that the
+// tests fail.
+func run(ctx context.Context, m *testing.M) (code int, err error) {
+	root, err := testkit.FindRoot()
+	if err != nil {
+		return 0, err
+	}
+	kubeconfig, undo, err := openCluster(ctx, root)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		defer cancel()
+		err = errors.Join(err, undo(ctx))
+	}()
+	if config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+		return 0, fmt.Errorf("reading kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.QPS = -1
+	if user, err = await.NewClient(config); err != nil {
+		return 0, err
+	}
+	controller, err := startController(ctx, root)
+	if err != nil {
+		return 0, err
+	}
+	code = m.Run()
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	return code, controller.Stop(stopping)
+}
+
+// openCluster returns the kubeconfig of the cluster to test on, and what ends the cluster.
+func openCluster(ctx context.Context, root string) (string, func(context.Context) error, error) {
+	if given := os.Getenv(kubeconfigVariable); given != "" {
+		return given, func(context.Context) error { return nil }, nil
+	}
+	options := devcluster.Options{Root: root, Name: clusterName, Nodes: nodes, Out: os.Stderr}
+	leftover, err := devcluster.Open(options)
+	if err == nil {
+		err = leftover.Down(ctx)
+	}
+	if err != nil && !errors.Is(err, devcluster.ErrNotFound) {
+		return "", nil, err
+	}
+	cluster, err := devcluster.Up(ctx, options)
+	if err != nil {
+		return "", nil, err
+	}
+	return cluster.KubeconfigPath(), cluster.Down, nil
+}
+
+// startController installs the asset, with no replicas of its Deployment, and runs the controller on this machine.
+func startController(ctx context.Context, root string) (*install.Controller, error) {
+	manifest, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	objects, err := install.Parse(manifest)
+	if err != nil {
+		return nil, err
+	}
+	if err := install.WithoutReplicas(objects); err != nil {
+		return nil, err
+	}
+	if err := install.ApplyObjects(ctx, config, objects); err != nil {
+		return nil, err
+	}
+	binary, err := install.BuildController(ctx, install.Build{Root: root, Race: raceDetector})
+	if err != nil {
+		return nil, err
+	}
+	out, err := os.Create(filepath.Join(root, "bin", "e2e-controller.log"))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintln(os.Stderr, "the controller's log is", out.Name())
+	return install.StartController(ctx, config, install.ControllerOptions{Binary: binary, Log: out})
+}
+
+// newNamespace makes a namespace in which Pods are admitted, and deletes it in the end.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	namespace := testkit.Namespace(t, user)
+	t.Cleanup(func() {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		if err := user.Delete(context.Background(), object); err != nil {
+			t.Errorf("deleting namespace %s: %v", namespace, err)
+		}
+	})
+	account := &corev1.ServiceAccount{ObjectMeta: fixture.Named(namespace, "default")}
+	fixture.Must(t, user, account, await.Exists[*corev1.ServiceAccount]())
+	return namespace
+}
