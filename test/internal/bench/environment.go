@@ -20,14 +20,13 @@ import (
 )
 
 const (
+	// asset is what is installed, below the root: the copy under review of what a release ships.
+	asset = "release/testdata/sandbox.yaml"
 	// clusterName is the name of a cluster of its own.
 	clusterName = "bench"
 	// stopPatience bounds how long it may take to put things back.
 	stopPatience = 2 * time.Minute
 )
-
-// asset is what is installed, below the root: the copy under review of what a release ships.
-var asset = filepath.Join("release", "testdata", "sandbox.yaml") //nolint:gochecknoglobals // a constant, but for the separator
 
 // environment is where a run takes place.
 type environment struct {

@@ -89,31 +89,52 @@ type turn struct {
 // take returns what each phase has shown. Every turn of ours has a controller of its own, so that its memory and its
 // metrics begin anew; and every turn begins with a few objects that nobody measures, for connections and caches to be
 // there.
-func (t turn) take(ctx context.Context) (results map[string][]report.Measurement, err error) {
+func (t turn) take(ctx context.Context) (map[string][]report.Measurement, error) {
+	if t.side == floorSide {
+		return t.with(ctx, nil)
+	}
+	controller, err := install.StartController(ctx, t.config, install.ControllerOptions{
+		Binary: t.binary, Args: t.options.ControllerArgs, Log: io.Discard,
+	})
+	if err != nil {
+		return nil, err
+	}
+	inTime, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go cancelAtEnd(inTime, controller, cancel)
+	results, err := t.with(inTime, controller)
+	cancel(nil)
+	stopped := controller.Stop(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err // what came first says more
+	}
+	return results, stopped
+}
+
+// cancelAtEnd cancels ctx when the controller ends before it.
+func cancelAtEnd(ctx context.Context, controller *install.Controller, cancel context.CancelCauseFunc) {
+	select {
+	case <-controller.Ended():
+		cancel(fmt.Errorf("the controller ended by itself:\n%s", controller.LogTail()))
+	case <-ctx.Done():
+	}
+}
+
+// with takes the turn beside a controller; nil: none runs.
+func (t turn) with(ctx context.Context, controller *install.Controller) (map[string][]report.Measurement, error) {
 	tracker, err := startTracker(ctx, t.clients)
 	if err != nil {
 		return nil, err
 	}
 	defer tracker.close()
-	var controller *install.Controller
-	if t.side == oursSide {
-		controller, err = install.StartController(ctx, t.config, install.ControllerOptions{
-			Binary: t.binary, Args: t.options.ControllerArgs, Log: io.Discard,
-		})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, controller.Stop(context.WithoutCancel(ctx))) }()
-	}
 	meter, err := t.newMeter(controller, t.benchmark.controller)
 	if err != nil {
 		return nil, err
 	}
-	r := &round{
+	return t.phasesOf(ctx, &round{
 		side: t.side, parallel: t.options.Parallel,
 		clients: t.clients, tracker: tracker, meter: meter, progress: t.progress,
-	}
-	return t.phasesOf(ctx, r)
+	})
 }
 
 func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measurement, error) {

@@ -22,13 +22,16 @@ const (
 // poll looks until done, for patience at most. what says what was waited for.
 func poll(ctx context.Context, what string, done func() (bool, error)) error {
 	err := wait.PollUntilContextTimeout(ctx, look, patience, true, func(context.Context) (bool, error) { return done() })
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("waited %s in vain for %s", patience, what)
-	}
-	if err != nil {
+	default:
 		return fmt.Errorf("waiting for %s: %w", what, err)
 	}
-	return nil
 }
 
 // settle returns once activity, a number that grows with everything that happens, has been the same for quiet.
