@@ -16,7 +16,7 @@ import (
 const handOver = 2 * time.Second
 
 func lease() *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: fixture.Named(install.Namespace, "agent-sandbox-controller.agents.x-k8s.io")}
+	return &coordinationv1.Lease{ObjectMeta: fixture.Named(install.Namespace, install.CoreLease)}
 }
 
 func holder(lease *coordinationv1.Lease) string {

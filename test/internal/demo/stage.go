@@ -10,10 +10,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/await"
@@ -166,7 +168,17 @@ func (s *stage) startController(ctx context.Context) error {
 	s.undo = append(s.undo, s.controller.Stop)
 	s.options.report("controller runs as process %d of this machine under the role of its ServiceAccount, log %s; its Deployment has 0 replicas",
 		s.controller.PID(), log.Name())
-	return nil
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreLease}}
+	_, err = await.Until(ctx, s.client, lease, s.options.Timeout, held)
+	return err
+}
+
+// held : a controller is at work. Until then the timeline would show how long an election takes.
+func held(lease *coordinationv1.Lease) string {
+	if lease == nil || ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
+		return "nobody holds it"
+	}
+	return ""
 }
 
 // awaitDeployment waits until the cluster runs the controller.

@@ -18,10 +18,10 @@ import (
 )
 
 //go:embed samples/my-sandbox.yaml
-var mySandbox []byte //nolint:gochecknoglobals // go:embed needs a variable
+var mySandbox []byte
 
 //go:embed samples/my-workspace.yaml
-var myWorkspace []byte //nolint:gochecknoglobals // go:embed needs a variable
+var myWorkspace []byte
 
 // teller lives through a Sandbox's life, step by step, and tells it.
 type teller struct {

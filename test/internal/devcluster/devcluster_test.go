@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/provisioner"
 )
 
-var update = flag.Bool("update", false, "write the golden files") //nolint:gochecknoglobals // a flag of the test binary must be known before main parses
+var update = flag.Bool("update", false, "write the golden files")
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)

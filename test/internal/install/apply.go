@@ -158,7 +158,7 @@ func (a *applier) whyNotDiscovered(crd *unstructured.Unstructured) (string, erro
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, item := range versions {
 		version, _ := item.(map[string]any)
-		if version["served"] != true {
+		if served, _ := version["served"].(bool); !served {
 			continue
 		}
 		at := fmt.Sprintf("%s/%v", group, version["name"])

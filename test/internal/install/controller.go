@@ -21,6 +21,8 @@ const (
 	Namespace = "agent-sandbox-system"
 	// CoreController is the Deployment, and the ServiceAccount, of the core controller.
 	CoreController = "agent-sandbox-controller"
+	// CoreLease is held by the replica of the core controller that works.
+	CoreLease = CoreController + ".agents.x-k8s.io"
 )
 
 const (

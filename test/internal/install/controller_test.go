@@ -46,7 +46,10 @@ func TestControllerServesAndStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response.Body.Close(); response.StatusCode != http.StatusOK {
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s answers %s", url, response.Status)
 		}
 	}
