@@ -45,7 +45,7 @@ down: $(BIN)/devcluster ## Stop the local control plane.
 test: race-warning $(BIN)/devcluster ## Run every test of every module, the last ones on a control plane of their own.
 	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
 	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...") \
-	  "e2e=cd test && KUBECONFIG= $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
+	  "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
 
 .PHONY: test-integration
 test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real API server.
@@ -53,8 +53,8 @@ test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real
 	cd test && $(GO_TEST) $(ARGS) ./integration/...
 
 .PHONY: test-e2e
-test-e2e: race-warning ## Run the tests that need a cluster: the one of KUBECONFIG=FILE, else one of their own.
-	cd test && $(GO_TEST) -count=1 -tags=e2e $(ARGS) ./e2e/...
+test-e2e: race-warning ## Run the end-to-end tests on a cluster of their own, or on that of ARGS="--kubeconfig=/a/file".
+	cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/... $(ARGS)
 
 .PHONY: bench
 bench: $(BIN)/devcluster ## Measure. ARGS="..." goes to the benchmark.

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
@@ -29,10 +31,8 @@ import (
 )
 
 const (
-	// kubeconfigVariable names a cluster to test on instead of one that these tests start.
-	kubeconfigVariable = "KUBECONFIG"
-	clusterName        = "e2e"
-	nodes              = 10
+	clusterName = "e2e"
+	nodes       = 10
 	// undoTimeout bounds how long it may take to stop what was started.
 	undoTimeout = time.Minute
 )
@@ -43,6 +43,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code, err := run(ctx, m)
@@ -87,9 +88,10 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	return code, controller.Stop(stopping)
 }
 
-// openCluster returns the kubeconfig of the cluster to test on, and what ends the cluster.
+// openCluster returns the kubeconfig of the cluster to test on, and what ends the cluster. It is one of the tests' own, unless
+// --kubeconfig names another; the variable KUBECONFIG, which may stand for a cluster that people use, is left alone.
 func openCluster(ctx context.Context, root string) (string, func(context.Context) error, error) {
-	if given := os.Getenv(kubeconfigVariable); given != "" {
+	if given := flag.Lookup(clientconfig.KubeconfigFlagName).Value.String(); given != "" {
 		return given, func(context.Context) error { return nil }, nil
 	}
 	options := devcluster.Options{Root: root, Name: clusterName, Nodes: nodes, Out: os.Stderr}
