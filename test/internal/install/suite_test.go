@@ -6,6 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
@@ -16,6 +19,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
 	os.Exit(run(m))
 }
 
