@@ -70,7 +70,11 @@ func (t *teller) scheduled(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.told.add(time.Now(), "scheduled", "on node "+pod.Spec.NodeName, fact{"node", pod.Spec.NodeName}, fact{"podUID", string(pod.UID)})
+	detail := "on node " + pod.Spec.NodeName
+	if len(t.sandbox.Spec.VolumeClaimTemplates) > 0 {
+		detail += ", after its volume was made (for which the scheduler looks once a second)"
+	}
+	t.told.add(time.Now(), "scheduled", detail, fact{"node", pod.Spec.NodeName}, fact{"podUID", string(pod.UID)})
 	return nil
 }
 
