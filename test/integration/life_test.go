@@ -92,7 +92,7 @@ func checkLog(t *testing.T, book *logBook) {
 // endsAnyway says whether a line tells of what a controller that was asked to stop gives up: its Lease, which
 // controller-runtime calls lost, and requests under way.
 func endsAnyway(line string) bool {
-	return strings.HasSuffix(line, "}") && (strings.Contains(line, `"error":"leader election lost"`) || strings.Contains(line, `: context canceled"`))
+	return strings.HasSuffix(line, "}") && (strings.Contains(line, `"error":"leader election lost"`) || strings.Contains(line, `context canceled"`))
 }
 
 func TestEventsReachTheUserUnderTheRenderedRole(t *testing.T) {

@@ -118,18 +118,16 @@ func startController(t *testing.T, args ...string) (*install.Controller, *logBoo
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := controller.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
+	// In order, so that it gives its Lease up and the next test need not wait.
+	t.Cleanup(func() { stopController(t, controller) })
 	return controller, book
 }
 
 // stopController asks a controller to stop, which must end with exit code 0.
 func stopController(t *testing.T, controller *install.Controller) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), fixture.Patience)
+	// t.Context has ended when cleanups run.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), fixture.Patience)
 	defer cancel()
 	if err := controller.Stop(ctx); err != nil {
 		t.Fatal(err)
