@@ -27,7 +27,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestVersionNamesProgramCommitAndPlatform(t *testing.T) {
 	code, stdout, stderr := call(t, "--version")
-	want := regexp.MustCompile(`^agent-sandbox-controller \S+ \(commit [0-9a-f]{40}|unknown, built \S+, go1\S+ linux/\w+\)\n$`)
+	want := regexp.MustCompile(`^agent-sandbox-controller \S+ \(commit (?:[0-9a-f]{40}|unknown), built \S+, go1\S+ linux/\w+\)\n$`)
 	if code != 0 || !want.MatchString(stdout) || stderr != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q: want 0 and %s", code, stdout, stderr, want)
 	}
