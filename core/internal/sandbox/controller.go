@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
+	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
 )
 
 const (
@@ -86,19 +87,27 @@ func New(config Config) *Reconciler {
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims;services,verbs=get;list;watch;create;patch;delete
 
-// Reconcile works on one Sandbox.
+// Reconcile works on one Sandbox. When the process stops in the middle, that is no error: the next leader sees what is done
+// and does the rest.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	sandbox := &sandboxv1beta1.Sandbox{}
-	err := r.client.Get(ctx, request.NamespacedName, sandbox)
-	if apierrors.IsNotFound(err) {
-		r.pacer.Forget(request.NamespacedName)
+	outcome := r.reconcile(ctx, request.NamespacedName)
+	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("reading Sandbox %q: %w", request.Name, err)
-	}
-	if sandbox.DeletionTimestamp != nil {
-		return ctrl.Result{}, nil // its owner references take the children along
+	return outcome.Result()
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) outcomes.Outcome {
+	sandbox := &sandboxv1beta1.Sandbox{}
+	err := r.client.Get(ctx, key, sandbox)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.pacer.Forget(key)
+		return outcomes.Done()
+	case err != nil:
+		return outcomes.Failed(fmt.Errorf("reading Sandbox %q: %w", key.Name, err))
+	case sandbox.DeletionTimestamp != nil:
+		return outcomes.Done() // its owner references take the children along
 	}
 	var p plan
 	var d done
@@ -108,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		d = r.act(ctx, sandbox, p)
 	}
 	d.fail(err)
-	return r.report(ctx, s, p, d).Result()
+	return r.report(ctx, s, p, d)
 }
 
 // SetupWithManager registers the controller with as many workers.
