@@ -2,8 +2,10 @@ package app
 
 import (
 	"crypto/tls"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -122,6 +124,17 @@ func (o LeaderElectionOptions) validate() error {
 		return outOfBounds("leader-elect-renew-deadline", o.RenewDeadline, fmt.Sprintf("must be above --leader-elect-retry-period (%s)", o.RetryPeriod))
 	case o.LeaseDuration <= o.RenewDeadline:
 		return outOfBounds("leader-elect-lease-duration", o.LeaseDuration, fmt.Sprintf("must be above --leader-elect-renew-deadline (%s)", o.RenewDeadline))
+	}
+	return nil
+}
+
+// findNamespace fails when the Lease would have no namespace: none was given, and the process runs in no Pod.
+func (o LeaderElectionOptions) findNamespace(file string) error {
+	if !o.Enabled || o.Namespace != "" {
+		return nil
+	}
+	if _, err := os.Stat(file); err != nil {
+		return errors.New(`--leader-election-namespace="": must be set outside a cluster; or run a single replica with --leader-elect=false`)
 	}
 	return nil
 }

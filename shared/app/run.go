@@ -24,6 +24,9 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/version"
 )
 
+// inClusterNamespaceFile is where a Pod finds the name of its namespace.
+const inClusterNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
 // Exit codes of a program.
 const (
 	// ExitOK : it was asked to stop, or only to print something.
@@ -123,6 +126,9 @@ func serve(ctx context.Context, program Program) error {
 	config.QPS, config.Burst = program.Options.Client.QPS, program.Options.Client.Burst
 	config.UserAgent = program.Name + "/" + version.Get().GitVersion
 
+	if err := program.Options.LeaderElection.findNamespace(inClusterNamespaceFile); err != nil {
+		return err
+	}
 	options, err := managerOptions(program, log)
 	if err != nil {
 		return err

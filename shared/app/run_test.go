@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,6 +88,31 @@ func TestRunEndsWithOneLineAndACode(t *testing.T) {
 			code := Run(context.Background(), program(&workers), tc.args, &stdout, &stderr)
 			if code != tc.code || stderr.String() != tc.stderr || !strings.Contains(stdout.String(), tc.stdout) {
 				t.Errorf("code %d, stderr %q, stdout:\n%s", code, stderr.String(), stdout.String())
+			}
+		})
+	}
+}
+
+func TestLeaderElectionNeedsANamespace(t *testing.T) {
+	inPod := filepath.Join(t.TempDir(), "namespace")
+	if err := os.WriteFile(inPod, []byte("agent-sandbox-system"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "namespace")
+	cases := map[string]struct {
+		options LeaderElectionOptions
+		file    string
+		fails   bool
+	}{
+		"in a Pod it is the Pod's":           {LeaderElectionOptions{Enabled: true}, inPod, false},
+		"outside it must be given":           {LeaderElectionOptions{Enabled: true}, outside, true},
+		"outside it may be given":            {LeaderElectionOptions{Enabled: true, Namespace: "ns"}, outside, false},
+		"a single replica has no use for it": {LeaderElectionOptions{}, outside, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if err := tc.options.findNamespace(tc.file); (err != nil) != tc.fails {
+				t.Errorf("findNamespace = %v", err)
 			}
 		})
 	}

@@ -1,12 +1,20 @@
 package conditions
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+func TestSettleCutsMessages(t *testing.T) {
+	want := []metav1.Condition{{Type: "Ready", Message: strings.Repeat("x", 40000)}}
+	if got := Settle(nil, want, metav1.Now())[0].Message; len(got) != messageLimit {
+		t.Errorf("%d bytes are stored", len(got))
+	}
+}
 
 func TestSettle(t *testing.T) {
 	then := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -5,14 +5,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientevents "k8s.io/client-go/tools/events"
+
+	"sigs.k8s.io/agent-sandbox/shared/text"
 )
+
+// noteLimit is how long the API lets a note be, in bytes.
+const noteLimit = 1024
 
 // Event is something that happened.
 type Event struct {
 	Type   string // corev1.EventTypeNormal or corev1.EventTypeWarning
 	Reason string // why, in CamelCase
 	Action string // what was being done, in CamelCase
-	Note   string // a sentence for people
+	Note   string // a sentence for people; cut where it is longer than the API allows
 }
 
 // Normal returns an Event that needs no attention.
@@ -41,7 +46,7 @@ type recorder struct{ sink clientevents.EventRecorder }
 // Emit sends each Event to the sink.
 func (r recorder) Emit(regarding runtime.Object, happened ...Event) {
 	for _, event := range happened {
-		r.sink.Eventf(regarding, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+		r.sink.Eventf(regarding, nil, event.Type, event.Reason, event.Action, "%s", text.Cut(event.Note, noteLimit))
 	}
 }
 

@@ -12,6 +12,7 @@ type Outcome struct {
 	wait    time.Duration
 	stalled string
 	err     error
+	handled error
 }
 
 // Done : the object is as its spec says, or an event will wake it.
@@ -25,6 +26,13 @@ func Stalled(reason string) Outcome { return Outcome{stalled: reason} }
 
 // Failed : tried again with growing pauses. A nil error is Done.
 func Failed(err error) Outcome { return Outcome{err: err} }
+
+// RetryWithin : tried again after d at the latest, instead of after the queue's growing pauses, since something falls due
+// then. The error is not the queue's; it is the caller's to log.
+func RetryWithin(d time.Duration, err error) Outcome { return Outcome{wait: max(d, 0), handled: err} }
+
+// Unreported returns the error of RetryWithin, which Result leaves out.
+func (o Outcome) Unreported() error { return o.handled }
 
 // StalledFor returns the reason of a stalled outcome, empty otherwise.
 func (o Outcome) StalledFor() string { return o.stalled }

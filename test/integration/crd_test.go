@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,6 +87,19 @@ func TestDefaults(t *testing.T) {
 	want.PodFailurePolicy = sandboxv1beta1.PodFailurePolicyIgnore
 	if diff := cmp.Diff(want, sandbox.Spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}
+
+// A client that leaves empty lists out must be able to write back what one that does not has written.
+func TestAnEmptyListOfVolumeClaimTemplatesIsNone(t *testing.T) {
+	namespace := testkit.Namespace(t, user)
+	sandbox := fixture.Sandbox(namespace, "box")
+	fixture.Create(t, user, sandbox)
+	for _, list := range []string{"[]", "null", "[]"} {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"volumeClaimTemplates":`+list+`}}`))
+		if err := user.Patch(t.Context(), sandbox, patch); err != nil {
+			t.Errorf("setting the list to %s: %v", list, err)
+		}
 	}
 }
 

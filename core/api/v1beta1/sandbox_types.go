@@ -91,7 +91,7 @@ type PersistentVolumeClaimTemplate struct {
 }
 
 // SandboxSpec is the wanted state of a Sandbox.
-// +kubebuilder:validation:XValidation:rule="has(self.volumeClaimTemplates) == has(oldSelf.volumeClaimTemplates) && (!has(self.volumeClaimTemplates) || self.volumeClaimTemplates == oldSelf.volumeClaimTemplates)",message="volumeClaimTemplates is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.volumeClaimTemplates) && size(self.volumeClaimTemplates) > 0 ? has(oldSelf.volumeClaimTemplates) && self.volumeClaimTemplates == oldSelf.volumeClaimTemplates : !has(oldSelf.volumeClaimTemplates) || size(oldSelf.volumeClaimTemplates) == 0",message="volumeClaimTemplates is immutable"
 type SandboxSpec struct {
 	// PodTemplate describes the Pod.
 	// +required

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/core/internal/sandbox"
 	"sigs.k8s.io/agent-sandbox/shared/app"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 )
@@ -49,6 +50,7 @@ func (f *flags) setup(ctx context.Context, mgr manager.Manager) error {
 		Recorder:      recorder,
 		Clock:         clock.RealClock{},
 		Pacer:         pacer.New[types.NamespacedName](),
+		Echoes:        consistency.NewEchoes[types.NamespacedName](),
 		ClusterDomain: f.clusterDomain,
 	}).SetupWithManager(ctx, mgr, f.workers)
 }

@@ -29,10 +29,10 @@ func readyCondition(s seen, failures []error) *metav1.Condition {
 	case len(s.pods) > 1 && !s.suspended():
 		return notReady(sandboxv1beta1.ReasonMultiplePods, fmt.Sprintf(
 			"multiple Pods (%d) are controlled by this Sandbox; refusing to choose or create a Pod", len(s.pods)))
-	case len(failures) > 0:
-		return notReady(failureReason(worst(failures)), failureMessage(failures))
 	case s.suspended() && suspendedCondition(s).Status == metav1.ConditionTrue:
 		return notReady(sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspended")
+	case len(failures) > 0:
+		return notReady(failureReason(worst(failures)), failureMessage(failures))
 	case s.suspended():
 		return notReady(sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspending")
 	case finished != nil:

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/reconcile"
 )
 
 // lines renders conditions as "Type=Status Reason: message", for tables that people can read.
@@ -122,6 +123,61 @@ func TestConditionsOfASuspendedOrEndedSandbox(t *testing.T) {
 			status := desiredStatus(tc.seen, nil, "cluster.local")
 			if diff := cmp.Diff(tc.want, lines(status.Conditions)); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConditionsOfASuspendedSandboxWithAFailure(t *testing.T) {
+	const gone = "Suspended=True PodTerminated: Pod has been terminated. Sandbox is suspended"
+	const going = "Suspended=False PodTerminating: Pod is terminating. Sandbox is suspending"
+	boom := []error{errors.New("boom")}
+	cases := map[string]struct {
+		seen seen
+		want []string
+	}{
+		"a Service that cannot be had does not keep it from being suspended": {seenWith(sandboxWith(suspended)), []string{gone, "Ready=False SandboxSuspended: Sandbox is suspended"}},
+		"a Pod that cannot be deleted does":                                  {seenWith(sandboxWith(suspended), withPods(runningPod())), []string{going, scheduledLine, "Ready=False ReconcilerError: Error seen: boom"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, lines(desiredStatus(tc.seen, boom, "cluster.local").Conditions)); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	boom := errors.New("boom")
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "box", errors.New("the namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	const soon, later = 20 * time.Second, time.Hour
+	cases := map[string]struct {
+		wake time.Duration
+		done done
+		held time.Duration
+		want reconcile.Outcome
+	}{
+		"nothing is left to do":                           {want: reconcile.Done()},
+		"it expires some day":                             {wake: later, want: reconcile.Wait(later)},
+		"a status is held":                                {wake: later, held: time.Second, want: reconcile.Wait(time.Second)},
+		"it changed under the plan":                       {done: done{outdated: true}, want: reconcile.Wait(pauseOutdated)},
+		"a failure is the queue's to pace":                {done: done{errors: []error{boom}}, want: reconcile.Failed(errors.Join(boom))},
+		"and does not outlast the longest pause":          {wake: later, done: done{errors: []error{boom}}, want: reconcile.Failed(errors.Join(boom))},
+		"but in the last minute the expiry is not missed": {wake: soon, done: done{errors: []error{boom}}, want: reconcile.RetryWithin(retryBeforeWake, errors.Join(boom))},
+		"a final failure waits for another spec":          {done: done{errors: []error{invalid()}}, want: reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)},
+		"or for the expiry":                               {wake: later, done: done{errors: []error{invalid()}}, want: reconcile.Wait(later)},
+		"in a namespace that is going nothing is retried": {done: done{errors: []error{terminating}}, want: reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := outcome(plan{wake: tc.wake}, tc.done, tc.held)
+			wantResult, wantErr := tc.want.Result()
+			gotResult, gotErr := got.Result()
+			if gotResult != wantResult || fmt.Sprint(gotErr) != fmt.Sprint(wantErr) ||
+				fmt.Sprint(got.Unreported()) != fmt.Sprint(tc.want.Unreported()) || got.StalledFor() != tc.want.StalledFor() {
+				t.Errorf("outcome %+v, want %+v", got, tc.want)
 			}
 		})
 	}

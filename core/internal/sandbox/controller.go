@@ -15,12 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
@@ -31,6 +34,8 @@ const (
 	// retryFirst and retryLongest bound the pause before what failed is tried again; it doubles in between.
 	retryFirst   = 20 * time.Millisecond
 	retryLongest = time.Minute
+	// retryBeforeWake is that pause in the last minute before something falls due, so that it is not missed.
+	retryBeforeWake = 5 * time.Second
 )
 
 const (
@@ -56,6 +61,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Pacer holds statuses back that are mere steps on the way to Ready.
 	Pacer *pacer.Pacer[types.NamespacedName]
+	// Echoes remembers what was written last of each Sandbox.
+	Echoes *consistency.Echoes[types.NamespacedName]
 	// ClusterDomain ends every DNS name, "cluster.local" on most clusters.
 	ClusterDomain string
 }
@@ -67,6 +74,7 @@ type Reconciler struct {
 	recorder      events.Recorder
 	clock         clock.PassiveClock
 	pacer         *pacer.Pacer[types.NamespacedName]
+	echoes        *consistency.Echoes[types.NamespacedName]
 	clusterDomain string
 }
 
@@ -78,6 +86,7 @@ func New(config Config) *Reconciler {
 		recorder:      config.Recorder,
 		clock:         config.Clock,
 		pacer:         config.Pacer,
+		echoes:        config.Echoes,
 		clusterDomain: config.ClusterDomain,
 	}
 }
@@ -94,6 +103,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if ctx.Err() != nil {
 		return ctrl.Result{}, nil
 	}
+	if err := outcome.Unreported(); err != nil {
+		log.FromContext(ctx).Error(err, "Reconciler error, to be tried again before the Sandbox expires")
+	}
 	return outcome.Result()
 }
 
@@ -103,6 +115,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	switch {
 	case apierrors.IsNotFound(err):
 		r.pacer.Forget(key)
+		r.echoes.Forget(key)
 		return outcomes.Done()
 	case err != nil:
 		return outcomes.Failed(fmt.Errorf("reading Sandbox %q: %w", key.Name, err))
@@ -129,7 +142,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 	byOwner := handler.EnqueueRequestsFromMapFunc(byOwnerName)
 	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.byOwnerOrOwnName)
 	err = ctrl.NewControllerManagedBy(mgr).
-		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(specOrMetadataChanged())).
+		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(r.notOurEcho())).
 		Watches(&corev1.Pod{}, byOwnerOrOwnName).
 		Watches(&corev1.Service{}, byOwnerOrOwnName).
 		Watches(&corev1.PersistentVolumeClaim{}, byOwner).
@@ -144,10 +157,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 	return nil
 }
 
-// specOrMetadataChanged leaves out our own status writes.
-func specOrMetadataChanged() predicate.Predicate {
-	return predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+// notOurEcho leaves out the event that our own write of a status brings back. A status that somebody else wrote is put
+// right at once: clients route by it.
+func (r *Reconciler) notOurEcho() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(change event.UpdateEvent) bool {
+		return !r.echoes.IsEcho(client.ObjectKeyFromObject(change.ObjectNew), change.ObjectNew.GetResourceVersion())
+	}}
 }
 
 // byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for

@@ -160,7 +160,6 @@ func TestAPlainSandboxCostsTwoOrThreeWrites(t *testing.T) {
 		}
 		return nil
 	})
-	delete(w.writes.Counts(), "POST events")
 	w.writes.Reset()
 
 	w.edit(box, func(s *sandboxv1beta1.Sandbox) { s.Annotations = map[string]string{"touched": "yes"} })
@@ -351,6 +350,67 @@ func TestAnInvalidPodSpecIsFinalUntilItChanges(t *testing.T) {
 	})
 	w.edit(box, func(s *sandboxv1beta1.Sandbox) { s.Spec.PodTemplate.Spec.Containers[0].Name = "main" })
 	w.waitFor(box, notSuspendedLine, scheduledLine, readyLine)
+}
+
+func TestAFailureDoesNotKeepASandboxFromExpiring(t *testing.T) {
+	policies := []sandboxv1beta1.ShutdownPolicy{sandboxv1beta1.ShutdownPolicyDelete, sandboxv1beta1.ShutdownPolicyRetain}
+	for _, policy := range policies {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t)
+			box := w.create(service(true), shutdownAt(time.Now().Add(3*time.Second), policy), func(s *sandboxv1beta1.Sandbox) {
+				s.Spec.PodTemplate.Spec.Containers[0].Name = "Not A Name"
+			})
+			testkit.Eventually(t, "the failure is told", func() error {
+				if w.exists(box); len(box.Status.Conditions) != 2 || box.Status.Conditions[1].Reason != sandboxv1beta1.ReasonInvalidConfiguration {
+					return fmt.Errorf("conditions %v", lines(box.Status.Conditions))
+				}
+				return nil
+			})
+			if policy == sandboxv1beta1.ShutdownPolicyRetain {
+				w.waitFor(box, notSuspendedLine, "Ready=False SandboxExpired: Sandbox has expired")
+				return
+			}
+			testkit.Eventually(t, "the Sandbox is gone", func() error {
+				if w.exists(box) {
+					return fmt.Errorf("still there")
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestARefusalOfAnyLengthIsTold(t *testing.T) {
+	w := newWorld(t)
+	box := w.create(func(s *sandboxv1beta1.Sandbox) {
+		for i := range 300 {
+			s.Spec.PodTemplate.Spec.Containers = append(s.Spec.PodTemplate.Spec.Containers, corev1.Container{Name: fmt.Sprintf("Bad_%d", i), Image: "image:1"})
+		}
+	})
+	testkit.Eventually(t, "InvalidConfiguration", func() error {
+		w.get(box)
+		if ready := box.Status.Conditions; len(ready) != 2 || ready[1].Reason != sandboxv1beta1.ReasonInvalidConfiguration {
+			return fmt.Errorf("conditions %v", lines(ready))
+		}
+		return nil
+	})
+	w.waitForEvents(sandboxv1beta1.EventSandboxPodCreateFailed)
+}
+
+func TestAStatusThatOthersEditedIsPutRight(t *testing.T) {
+	w := newWorld(t)
+	box := w.create()
+	w.waitFor(box, notSuspendedLine, scheduledLine, readyLine)
+	right := box.Status.DeepCopy()
+	edited := client.RawPatch(types.MergePatchType, []byte(`{"status":{"podIPs":["6.6.6.6"],"nodeName":"elsewhere"}}`))
+	w.must("editing the status", w.user.Status().Patch(context.Background(), box, edited))
+	testkit.Eventually(t, "the status is as it was", func() error {
+		w.get(box)
+		if diff := cmp.Diff(*right, box.Status); diff != "" {
+			return fmt.Errorf("(-want +got):\n%s", diff)
+		}
+		return nil
+	})
 }
 
 // Two incarnations of one name: what was meant for the first never lands on the second.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -40,11 +41,17 @@ func failureMessage(failures []error) string {
 	return "Error seen: " + strings.Join(texts, "; ")
 }
 
+// isPointless says whether trying again is in vain though nothing is wrong with the Sandbox: its namespace is going, and takes
+// it along.
+func isPointless(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
 // retryable joins the errors that may pass; nil when none does.
 func retryable(failures []error) error {
 	var passing []error
 	for _, err := range failures {
-		if !isPermanent(err) {
+		if !isPermanent(err) && !isPointless(err) {
 			passing = append(passing, err)
 		}
 	}

@@ -59,6 +59,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
+	r.echoes.Wrote(key, target.ResourceVersion)
 	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
 	return 0, nil
 }
@@ -72,13 +73,8 @@ func (r *Reconciler) held(key types.NamespacedName, s seen, wanted sandboxv1beta
 	return r.pacer.Hold(key, s.now, window)
 }
 
+// outcome says what wakes the Sandbox next. Whatever went wrong, it wakes when its time has come.
 func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
-	if err := retryable(d.errors); err != nil {
-		return reconcile.Failed(err)
-	}
-	if len(d.errors) > 0 {
-		return reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)
-	}
 	wake := p.wake
 	if d.outdated {
 		wake = pauseOutdated
@@ -86,7 +82,17 @@ func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
 	if held > 0 && (wake <= 0 || held < wake) {
 		wake = held
 	}
-	return reconcile.Wait(wake)
+	err := retryable(d.errors)
+	switch {
+	case err != nil && wake > 0 && wake <= retryLongest:
+		return reconcile.RetryWithin(min(wake, retryBeforeWake), err)
+	case err != nil:
+		return reconcile.Failed(err)
+	case len(d.errors) > 0 && wake <= 0:
+		return reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)
+	default:
+		return reconcile.Wait(wake)
+	}
 }
 
 // statusWindow is how long a status is held that is a mere step on the way to Ready, so that the next one, or its delay,

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 )
 
@@ -21,7 +22,7 @@ func TestAStopInTheMiddleIsNoError(t *testing.T) {
 			return ctx.Err()
 		},
 	}).Build()
-	reconciler := &Reconciler{client: c, live: c, pacer: pacer.New[types.NamespacedName]()}
+	reconciler := &Reconciler{client: c, live: c, pacer: pacer.New[types.NamespacedName](), echoes: consistency.NewEchoes[types.NamespacedName]()}
 	result, err := reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "box"}})
 	if err != nil || result != (ctrl.Result{}) {
 		t.Errorf("got %+v, %v", result, err)

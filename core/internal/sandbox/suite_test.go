@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
@@ -82,6 +83,7 @@ func (w world) startController(config *rest.Config) {
 		Recorder:      events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-controller")),
 		Clock:         clock.RealClock{},
 		Pacer:         pacer.New[types.NamespacedName](),
+		Echoes:        consistency.NewEchoes[types.NamespacedName](),
 		ClusterDomain: "cluster.local",
 	})
 	ctx, cancel := context.WithCancel(context.Background())

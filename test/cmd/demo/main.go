@@ -36,7 +36,7 @@ func command() *cobra.Command {
 		Short: "Show the life of a Sandbox: created, ready, suspended, resumed with the same disk, deleted",
 		Long: `demo starts a control plane with simulated nodes, or uses the cluster of --kubeconfig, installs the rendered
 asset, runs the controller and tells the life of two Sandboxes. In the end it stops all that it started; on a cluster
-that it did not start, it deletes its namespace and leaves the installed objects.`,
+that it did not start, it deletes its namespace and leaves the installed objects, with the Deployment at 0 replicas unless --controller=cluster.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

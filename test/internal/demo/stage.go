@@ -108,6 +108,8 @@ func (s *stage) openCluster(ctx context.Context) error {
 	s.undo = append(s.undo, cluster.Down)
 	s.kubeconfig = cluster.KubeconfigPath()
 	s.refresh = func(ctx context.Context) error {
+		// The garbage collector looks for new kinds when it starts, and then only every 30 s.
+		s.options.report("restarting kube-controller-manager, so that its garbage collector learns of the new kind at once")
 		if err := cluster.Kill(ctx, devcluster.ControllerManager, syscall.SIGTERM); err != nil {
 			return err
 		}
@@ -140,6 +142,9 @@ func (s *stage) install(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", s.options.Manifest, err)
 	}
 	if s.options.Controller == ControllerLocal {
+		if err := s.refuseSecondController(ctx); err != nil {
+			return err
+		}
 		if err := install.WithoutReplicas(objects); err != nil {
 			return err
 		}
@@ -148,8 +153,21 @@ func (s *stage) install(ctx context.Context) error {
 		return err
 	}
 	s.options.report("applied the %d objects of %s", len(objects), s.options.Manifest)
-	// The garbage collector looks for new kinds when it starts, and then only every 30 s.
 	return s.refresh(ctx)
+}
+
+// refuseSecondController fails on a cluster whose own controller is at work: a local one would have to switch it off.
+func (s *stage) refuseSecondController(ctx context.Context) error {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreController}}
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("looking for Deployment %s: %w", deployment.Name, err)
+	}
+	if err == nil && ptr.Deref(deployment.Spec.Replicas, 1) > 0 {
+		return fmt.Errorf("the cluster runs Deployment %s/%s already: use it with --controller=%s, or scale it to 0 first",
+			deployment.Namespace, deployment.Name, ControllerCluster)
+	}
+	return nil
 }
 
 // startController runs the controller on this machine.
