@@ -3,8 +3,9 @@ package consistency
 
 import "sync"
 
-// Echoes remembers the last version that a process wrote of each object, so that the event which that write brings back
-// wakes nobody. What it knows may be lost at any instant: the event then wakes one pass that finds nothing to do.
+// Echoes remembers what a process wrote last of each object, so that the event which that write brings back wakes nobody.
+// It goes by content, which is known before the write, and not by the version that the write returns: the event can be
+// faster than the answer. What it knows may be lost at any instant: the event then wakes one pass that finds nothing to do.
 // It is safe for concurrent use.
 type Echoes[K comparable] struct {
 	mu      sync.Mutex
@@ -16,18 +17,18 @@ func NewEchoes[K comparable]() *Echoes[K] {
 	return &Echoes[K]{written: map[K]string{}}
 }
 
-// Wrote records the resourceVersion that a write of ours returned.
-func (e *Echoes[K]) Wrote(key K, resourceVersion string) {
+// Writes records, before a write, the fingerprint of what it will leave.
+func (e *Echoes[K]) Writes(key K, fingerprint string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.written[key] = resourceVersion
+	e.written[key] = fingerprint
 }
 
-// IsEcho reports whether that version of the object is the one that we wrote last.
-func (e *Echoes[K]) IsEcho(key K, resourceVersion string) bool {
+// IsEcho reports whether what stands is what we wrote last.
+func (e *Echoes[K]) IsEcho(key K, fingerprint string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.written[key] == resourceVersion
+	return e.written[key] == fingerprint
 }
 
 // Forget drops what is known of an object that is gone.

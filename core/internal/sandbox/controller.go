@@ -25,6 +25,7 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
@@ -142,7 +143,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 	byOwner := handler.EnqueueRequestsFromMapFunc(byOwnerName)
 	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.byOwnerOrOwnName)
 	err = ctrl.NewControllerManagedBy(mgr).
-		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(r.notOurEcho())).
+		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(r.wakes())).
 		Watches(&corev1.Pod{}, byOwnerOrOwnName).
 		Watches(&corev1.Service{}, byOwnerOrOwnName).
 		Watches(&corev1.PersistentVolumeClaim{}, byOwner).
@@ -157,12 +158,19 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 	return nil
 }
 
-// notOurEcho leaves out the event that our own write of a status brings back. A status that somebody else wrote is put
-// right at once: clients route by it.
-func (r *Reconciler) notOurEcho() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(change event.UpdateEvent) bool {
-		return !r.echoes.IsEcho(client.ObjectKeyFromObject(change.ObjectNew), change.ObjectNew.GetResourceVersion())
+// wakes leaves out the event that our own write of a status brings back, unless it tells of another change as well, as after
+// a watch that was broken off. A status that somebody else wrote is put right at once: clients route by it.
+func (r *Reconciler) wakes() predicate.Predicate {
+	foreign := predicate.Funcs{UpdateFunc: func(change event.UpdateEvent) bool {
+		sandbox, ok := change.ObjectNew.(*sandboxv1beta1.Sandbox)
+		if !ok {
+			return true
+		}
+		status, err := names.Fingerprint(sandbox.Status)
+		return err != nil || !r.echoes.IsEcho(client.ObjectKeyFromObject(sandbox), status)
 	}}
+	return predicate.Or[client.Object](foreign,
+		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
 // byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for

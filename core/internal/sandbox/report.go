@@ -15,6 +15,7 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/conditions"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
 )
 
@@ -51,6 +52,11 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		return held, nil
 	}
 	r.pacer.Forget(key)
+	fingerprint, err := names.Fingerprint(wanted)
+	if err != nil {
+		return 0, err
+	}
+	r.echoes.Writes(key, fingerprint)
 	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
 	if err != nil {
@@ -59,7 +65,6 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
-	r.echoes.Wrote(key, target.ResourceVersion)
 	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
 	return 0, nil
 }
