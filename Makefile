@@ -90,6 +90,10 @@ TIDY_STEPS = $(foreach module,$(MODULES) $(TOOL_MODULE),"tidy $(module)=cd $(mod
 BUILD_STEPS = $(foreach module,$(MODULES),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
 GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml'
 
+# The flags of the Kubernetes build, so that what both compile is compiled once.
+verify lint: export CGO_ENABLED := 0
+verify lint: export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+
 # One run over all modules reads their common dependencies once.
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint every module, formatting included, and the linter's own configuration.
