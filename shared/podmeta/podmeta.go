@@ -27,8 +27,8 @@ type Rules struct {
 // Desired is the metadata of a Pod: the template's without reserved keys, the lists of what was taken from it, and
 // last, so that nothing overrides it, the system's.
 func (r Rules) Desired(template, system Metadata) Metadata {
-	labels := r.withoutReserved(template.Labels)
-	annotations := r.withoutReserved(template.Annotations)
+	labels := r.Unreserved(template.Labels)
+	annotations := r.Unreserved(template.Annotations)
 	lists := map[string]string{r.LabelsKey: list(labels), r.AnnotationsKey: list(annotations)}
 	maps.DeleteFunc(lists, func(_, keys string) bool { return keys == "" })
 
@@ -59,7 +59,8 @@ func (r Rules) changes(current, desired map[string]string, propagated string) ma
 	return changes
 }
 
-func (r Rules) withoutReserved(from map[string]string) map[string]string {
+// Unreserved returns a copy of users' labels or annotations without the keys that are the system's; never nil.
+func (r Rules) Unreserved(from map[string]string) map[string]string {
 	kept := maps.Clone(from)
 	if kept == nil {
 		kept = map[string]string{}

@@ -49,14 +49,14 @@ func adoptClaim(claim *corev1.PersistentVolumeClaim, sandbox *sandboxv1beta1.San
 }
 
 func desiredClaim(template sandboxv1beta1.PersistentVolumeClaimTemplate, sandbox *sandboxv1beta1.Sandbox) *corev1.PersistentVolumeClaim {
-	labels := unreserved(template.Metadata.Labels)
+	labels := metadataRules().Unreserved(template.Metadata.Labels)
 	maps.Copy(labels, nameHashLabel(sandbox))
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            claimName(template, sandbox),
 			Namespace:       sandbox.Namespace,
 			Labels:          labels,
-			Annotations:     unreserved(template.Metadata.Annotations),
+			Annotations:     metadataRules().Unreserved(template.Metadata.Annotations),
 			OwnerReferences: []metav1.OwnerReference{controllerRef(sandbox)},
 		},
 		Spec: *template.Spec.DeepCopy(),
@@ -69,14 +69,4 @@ func claimName(template sandboxv1beta1.PersistentVolumeClaimTemplate, sandbox *s
 
 func nameHashLabel(sandbox *sandboxv1beta1.Sandbox) map[string]string {
 	return map[string]string{sandboxv1beta1.LabelSandboxNameHash: names.Hash(sandbox.Name)}
-}
-
-func unreserved(from map[string]string) map[string]string {
-	kept := map[string]string{}
-	for key, value := range from {
-		if !isReserved(key) {
-			kept[key] = value
-		}
-	}
-	return kept
 }

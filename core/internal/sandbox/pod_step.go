@@ -70,12 +70,12 @@ func driftOf(pod *corev1.Pod, s seen) *metadataPatch {
 func podMetadataPatch(pod *corev1.Pod, s seen) *metadataPatch {
 	current := podmeta.Metadata{Labels: pod.Labels, Annotations: pod.Annotations}
 	madeFrom := pod.Annotations[sandboxv1beta1.AnnotationPodSpecHash]
-	change := podRules().Change(current, podMetadata(s.sandbox, madeFrom))
+	change := metadataRules().Change(current, podMetadata(s.sandbox, madeFrom))
 	change.UID = pod.UID
 	return &metadataPatch{name: pod.Name, metadata: change}
 }
 
-func podRules() podmeta.Rules {
+func metadataRules() podmeta.Rules {
 	return podmeta.Rules{
 		Reserved:       isReserved,
 		LabelsKey:      sandboxv1beta1.AnnotationPropagatedLabels,
@@ -90,7 +90,7 @@ func podMetadata(sandbox *sandboxv1beta1.Sandbox, specHash string) podmeta.Metad
 	if specHash != "" {
 		system.Annotations[sandboxv1beta1.AnnotationPodSpecHash] = specHash
 	}
-	return podRules().Desired(podmeta.Metadata{Labels: template.Labels, Annotations: template.Annotations}, system)
+	return metadataRules().Desired(podmeta.Metadata{Labels: template.Labels, Annotations: template.Annotations}, system)
 }
 
 // podSelector are the labels that the Service selects its Pod by. The hash alone could be another Sandbox's too.
