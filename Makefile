@@ -17,9 +17,19 @@ DATE ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 VERSION_PACKAGE := sigs.k8s.io/agent-sandbox/shared/version
 LDFLAGS := -s -w -X $(VERSION_PACKAGE).gitVersion=$(VERSION) -X $(VERSION_PACKAGE).gitCommit=$(COMMIT) -X $(VERSION_PACKAGE).buildDate=$(DATE)
 
+# The flags of the Kubernetes build, so that what everything has in common is compiled once.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+
+# Where images are, and their tag. Empty: what the commands have by default.
+TO ?=
+TAG ?=
+IMAGE_NAME = $(if $(TO),--image-prefix $(TO)) $(if $(TAG),--tag $(TAG))
+DIGESTS ?=
+
 # The race detector needs a C compiler.
 RACE := $(if $(shell command -v "$$(go env CC | cut -d' ' -f1)"),-race)
-GO_TEST := go test $(RACE)
+GO_TEST := $(if $(RACE),CGO_ENABLED=1) go test $(RACE)
 # A run inside a run adds its rows to the table of the outermost.
 STEPS := go run ./release/cmd/steps
 ARGS ?=
@@ -90,10 +100,6 @@ TIDY_STEPS = $(foreach module,$(MODULES) $(TOOL_MODULE),"tidy $(module)=cd $(mod
 BUILD_STEPS = $(foreach module,$(MODULES),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
 GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml'
 
-# The flags of the Kubernetes build, so that what both compile is compiled once.
-verify lint: export CGO_ENABLED := 0
-verify lint: export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
-
 # One run over all modules reads their common dependencies once.
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint every module, formatting included, and the linter's own configuration.
@@ -107,11 +113,16 @@ verify: ## Check that generated files, formatting, modules, lint and assets are 
 	  "tools=$(MAKE) tools" \
 	  "generated=$(MAKE) verify-generated" \
 	  "imports=go run ./release/cmd/verify imports" \
+	  "faults=go run ./release/cmd/verify faults" \
 	  $(TIDY_STEPS) $(BUILD_STEPS) \
 	  "lint=$(MAKE) lint" \
 	  "golden=go run ./release/cmd/render --check" \
 	  "render=$(MAKE) render" \
 	  "assets=go run ./release/cmd/verify assets dist/*.yaml"
+
+.PHONY: ci
+ci: ## Check and test, as for every change, and say where the time went.
+	@$(STEPS) "verify=$(MAKE) verify" "test=$(MAKE) test"
 
 .PHONY: verify-generated
 verify-generated: generate ## Fail if generated files differ from what is committed.
@@ -122,12 +133,20 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 
 .PHONY: build
 build: ## Build bin/agent-sandbox-controller, static and reproducible.
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
+
+.PHONY: images
+images: ## Build dist/images/: an archive of each image, and digests.json. TO=example.com/team and TAG=v1.2.3 name them.
+	go run ./release/cmd/images build --version "$(VERSION)" --commit "$(COMMIT)" --date "$(DATE)" $(IMAGE_NAME) $(ARGS)
+
+.PHONY: push
+push: ## Push dist/images/ to TO=example.com/team. TAG=v1.2.3 gives another tag than that of the build.
+	go run ./release/cmd/images push --to "$(TO)" $(if $(TAG),--tag $(TAG)) $(ARGS)
 
 .PHONY: render
-render: ## Write the release assets to dist/. TAG=v1.2.3 sets the version of the images.
-	rm -rf dist
-	go run ./release/cmd/render --output dist $(if $(TAG),--tag $(TAG))
+render: ## Write the release assets to dist/, with the images of TO and TAG. DIGESTS=dist/images/digests.json pins them.
+	rm -f dist/*.yaml
+	go run ./release/cmd/render --output dist $(IMAGE_NAME) $(if $(DIGESTS),--digests $(DIGESTS))
 
 ##@ Other
 
