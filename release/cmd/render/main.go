@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"sigs.k8s.io/agent-sandbox/release/internal/digests"
 	"sigs.k8s.io/agent-sandbox/release/internal/golden"
 	"sigs.k8s.io/agent-sandbox/release/internal/render"
 )
@@ -17,6 +18,7 @@ type options struct {
 	overlay string
 	output  string
 	check   bool
+	digests string
 	release render.Release
 }
 
@@ -28,6 +30,7 @@ func main() {
 	flag.BoolVar(&opts.check, "check", false, "write nothing; compare the development render with release/testdata")
 	flag.StringVar(&opts.release.ImagePrefix, "image-prefix", opts.release.ImagePrefix, "registry and path before every image name")
 	flag.StringVar(&opts.release.Tag, "tag", opts.release.Tag, "tag of every image, and version of every object")
+	flag.StringVar(&opts.digests, "digests", "", "file of digests, as images build writes it, that images are pinned to beside the tag")
 	flag.Parse()
 	if err := run(opts); err != nil {
 		fmt.Fprintln(os.Stderr, "render:", err)
@@ -36,6 +39,13 @@ func main() {
 }
 
 func run(opts options) error {
+	if opts.digests != "" {
+		read, err := digests.Read(opts.digests)
+		if err != nil {
+			return err
+		}
+		opts.release.Digests = read
+	}
 	overlays := render.Overlays()
 	if opts.overlay != "" {
 		overlay, err := render.Find(opts.overlay)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ type Release struct {
 	ImagePrefix string
 	// Tag of every image; it is also the value of the version label.
 	Tag string
+	// Digests that images are pinned to beside the tag, sha256:… by bare image name. If there are any, each image of
+	// an overlay must have one.
+	Digests map[string]string
 }
 
 // Development is the release that golden copies are rendered for: what a build without a version tag is called.
@@ -97,9 +101,12 @@ func Render(root string, overlay Overlay, release Release) ([]byte, error) {
 
 func pinImages(objects resmap.ResMap, overlay Overlay, release Release) error {
 	for _, name := range overlay.Images {
-		pinned := release.ImagePrefix + "/" + name
+		image, err := release.image(name)
+		if err != nil {
+			return err
+		}
 		pin := imagetag.Filter{
-			ImageTag: types.Image{Name: name, NewName: pinned, NewTag: release.Tag},
+			ImageTag: image,
 			FsSlice: types.FsSlice{
 				{Path: "spec/template/spec/containers[]/image"},
 				{Path: "spec/template/spec/initContainers[]/image"},
@@ -112,11 +119,28 @@ func pinImages(objects resmap.ResMap, overlay Overlay, release Release) error {
 		if err != nil {
 			return fmt.Errorf("writing the objects with image %s: %w", name, err)
 		}
-		if !bytes.Contains(text, []byte("image: "+pinned+":"+release.Tag+"\n")) {
+		if !bytes.Contains(text, []byte("image: "+reference(image)+"\n")) {
 			return fmt.Errorf("no container has the image %s", name)
 		}
 	}
 	return nil
+}
+
+// image says what stands in place of a bare image name. With a digest the tag only informs readers.
+func (r Release) image(name string) (types.Image, error) {
+	image := types.Image{Name: name, NewName: r.ImagePrefix + "/" + name, NewTag: r.Tag, Digest: r.Digests[name]}
+	if len(r.Digests) > 0 && image.Digest == "" {
+		return types.Image{}, fmt.Errorf("there is no digest of image %s, but of %s", name, strings.Join(slices.Sorted(maps.Keys(r.Digests)), ", "))
+	}
+	return image, nil
+}
+
+func reference(image types.Image) string {
+	tagged := image.NewName + ":" + image.NewTag
+	if image.Digest == "" {
+		return tagged
+	}
+	return tagged + "@" + image.Digest
 }
 
 func labelVersion(objects resmap.ResMap, release Release) error {

@@ -89,6 +89,45 @@ func TestTagAndPrefixReachImagesAndLabels(t *testing.T) {
 	}
 }
 
+func TestADigestDecidesAndTheTagStaysForPeople(t *testing.T) {
+	overlay, err := render.Find("sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTag, err := render.Render(root, overlay, render.Development())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := "sha256:" + strings.Repeat("0f", 32)
+	release := render.Development()
+	release.Digests = map[string]string{"agent-sandbox-controller": digest, "other": "sha256:" + strings.Repeat("1e", 32)}
+	byDigest, err := render.Render(root, overlay, release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = "        image: registry.k8s.io/agent-sandbox/agent-sandbox-controller:v0.0.0-dev"
+	want := strings.Replace(string(byTag), image+"\n", image+"@"+digest+"\n", 1)
+	if difference := cmp.Diff(want, string(byDigest)); difference != "" {
+		t.Errorf("rendered by digest (-want +got):\n%s", difference)
+	}
+	for _, breach := range rules.Check(parse(t, byDigest)) {
+		t.Error(breach)
+	}
+}
+
+func TestAnImageWithoutADigestIsNamed(t *testing.T) {
+	overlay, err := render.Find("sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := render.Development()
+	release.Digests = map[string]string{"other": "sha256:" + strings.Repeat("1e", 32)}
+	_, err = render.Render(root, overlay, release)
+	if err == nil || !strings.Contains(err.Error(), "no digest of image agent-sandbox-controller, but of other") {
+		t.Errorf("got %v, want an error that names the image", err)
+	}
+}
+
 func TestReleasesThatCannotBeInstalledAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		release render.Release

@@ -1,0 +1,6 @@
+// Command broken does not compile.
+package main
+
+func main() {
+	undefined()
+}
