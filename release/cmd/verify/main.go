@@ -1,5 +1,5 @@
-// Command verify checks what is released: rendered assets, the direction of imports between modules, and that
-// the linter's configuration finds what it should. It prints one line for each finding and then fails.
+// Command verify checks what is released: rendered assets, the direction of imports between modules, that the linter's
+// configuration finds what it should, and that the list of known faults names tests that exist. It prints one line for each finding and then fails.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"sigs.k8s.io/agent-sandbox/release/internal/faults"
 	"sigs.k8s.io/agent-sandbox/release/internal/finding"
 	"sigs.k8s.io/agent-sandbox/release/internal/imports"
 	"sigs.k8s.io/agent-sandbox/release/internal/lintcheck"
@@ -19,10 +20,11 @@ import (
 	"sigs.k8s.io/agent-sandbox/release/internal/rules"
 )
 
-const usage = `usage: verify [flags] assets FILE... | imports | linter
+const usage = `usage: verify [flags] assets FILE... | imports | linter | faults
   assets   check rendered manifests
   imports  check the direction of imports between the modules below --root
   linter   check that the linter's configuration reports the deliberate breaches in release/testdata/lint
+  faults   check that the tests exist which docs/faults.md names
 `
 
 type options struct {
@@ -71,17 +73,19 @@ func run(ctx context.Context, opts options, args []string) error {
 
 func check(ctx context.Context, opts options, args []string) ([]finding.Finding, error) {
 	if len(args) == 0 {
-		return nil, errors.New("say what to check: assets FILE..., imports or linter")
+		return nil, errors.New("say what to check: assets FILE..., imports, linter or faults")
 	}
 	switch command, rest := args[0], args[1:]; {
 	case command == "assets" && len(rest) > 0:
 		return checkAssets(rest)
 	case command == "imports" && len(rest) == 0:
 		return imports.Check(os.DirFS(opts.root))
+	case command == "faults" && len(rest) == 0:
+		return faults.Check(os.DirFS(opts.root))
 	case command == "linter" && len(rest) == 0:
 		return lintcheck.Check(ctx, opts.root, opts.linter, filepath.Join(opts.root, "release", "testdata", "lint"))
 	}
-	return nil, fmt.Errorf("cannot check %q: want assets FILE..., imports or linter", args)
+	return nil, fmt.Errorf("cannot check %q: want assets FILE..., imports, linter or faults", args)
 }
 
 func checkAssets(paths []string) ([]finding.Finding, error) {
