@@ -75,6 +75,37 @@ func noClusterWideSecrets(asset manifest.Asset) []finding.Finding {
 	return findings
 }
 
+// powers are resources by whose change a controller could take over the cluster, or open what its owners have closed.
+func powers() []string {
+	return []string{
+		"secrets", "customresourcedefinitions", "clusterroles", "clusterrolebindings", "roles", "rolebindings", "serviceaccounts/token",
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+		"nodes", "namespaces", "resourcequotas", "limitranges", "runtimeclasses", "storageclasses",
+	}
+}
+
+// noClusterWidePowers lets no ClusterRole change such resources.
+func noClusterWidePowers(asset manifest.Asset) []finding.Finding {
+	reads := []string{"get", "list", "watch"}
+	var findings []finding.Finding
+	for _, role := range roles(asset) {
+		for i, rule := range role.rules {
+			writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return !slices.Contains(reads, verb) })
+			if !role.clusterWide || !writes {
+				continue
+			}
+			for _, power := range powers() {
+				if slices.Contains(rule.Resources, power) {
+					findings = append(findings, finding.Finding{
+						Object: role.object.ID(), Field: fmt.Sprintf("rules[%d].resources", i), Value: power, Fix: "drop the verbs that change it, or move the rule to a Role",
+					})
+				}
+			}
+		}
+	}
+	return findings
+}
+
 // binding is a RoleBinding or a ClusterRoleBinding.
 type binding struct {
 	object   manifest.Object

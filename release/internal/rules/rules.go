@@ -22,6 +22,7 @@ func table() []rule {
 		{"unique-objects", uniqueObjects},
 		{"least-privilege", leastPrivilege},
 		{"no-cluster-wide-secrets", noClusterWideSecrets},
+		{"no-cluster-wide-powers", noClusterWidePowers},
 		{"no-cluster-admin", noClusterAdmin},
 		{"bindings-resolve", bindingsResolve},
 		{"accounts-exist", accountsExist},

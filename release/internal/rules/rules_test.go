@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +38,7 @@ func permissionBreaches() map[string]breach {
 		"a role that may impersonate":         {`verbs: ["get", "list"]`, `verbs: ["impersonate"]`, "least-privilege", "rules[0].verbs", "impersonate"},
 		"a wildcard in a namespace":           {`verbs: ["get"]`, `verbs: ["*"]`, "least-privilege", "rules[0].verbs", "*"},
 		"Secrets of all namespaces":           {`apiGroups: ["example.com"]` + "\n" + `  resources: ["things"]`, `apiGroups: [""]` + "\n" + `  resources: ["pods", "secrets"]`, "no-cluster-wide-secrets", "rules[0].resources", "secrets"},
+		"a role that may change CRDs (A6.10)": {`resources: ["things"]` + "\n" + `  verbs: ["get", "list"]`, `resources: ["customresourcedefinitions"]` + "\n" + `  verbs: ["get", "update"]`, "no-cluster-wide-powers", "rules[0].resources", "customresourcedefinitions"},
 		"a binding to a Role that is missing": {"kind: Role, name: lease", "kind: Role, name: other", "bindings-resolve", "roleRef.name", "other"},
 		"a binding to a ClusterRole that is missing": {
 			"kind: ClusterRole, name: manager", "kind: ClusterRole, name: other", "bindings-resolve", "roleRef.name", "other",
@@ -207,4 +211,31 @@ func check(t *testing.T, content string) []finding.Finding {
 		t.Fatal(err)
 	}
 	return Check(asset)
+}
+
+// A6.11: what the core may change in all namespaces, to the resource.
+func TestTheCoreTouchesNothingElse(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "testdata", "sandbox.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asset, err := manifest.Parse("sandbox.yaml", content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := map[string]bool{}
+	for _, role := range roles(asset) {
+		for _, rule := range role.rules {
+			if !role.clusterWide || !slices.ContainsFunc(rule.Verbs, func(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) }) {
+				continue
+			}
+			for _, resource := range rule.Resources {
+				changed[resource] = true
+			}
+		}
+	}
+	want := []string{"events", "persistentvolumeclaims", "pods", "sandboxes", "sandboxes/finalizers", "sandboxes/status", "services"}
+	if got := slices.Sorted(maps.Keys(changed)); !slices.Equal(got, want) {
+		t.Errorf("the core changes %v, want %v", got, want)
+	}
 }
