@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +20,11 @@ type Options struct {
 	LeaderElection LeaderElectionOptions
 	Metrics        MetricsOptions
 	Client         ClientOptions
+	Profiling      ProfilingOptions
+	// Tracing exports spans by OTLP.
+	Tracing bool
+	// CacheLabelled watches only those Pods and Services that carry the tracking label.
+	CacheLabelled bool
 	// HealthAddress is where /healthz and /readyz are served.
 	HealthAddress string
 	// Logging is the logger's own set of flags.
@@ -47,6 +53,10 @@ type MetricsOptions struct {
 type ClientOptions struct {
 	QPS   float32 // requests a second; -1: no limit
 	Burst int     // requests at once beyond QPS
+	// Connections is how many HTTP/2 connections carry what is neither list nor watch; above 0.
+	Connections int
+	// SeparateWatch gives the lists and watches of the caches a connection of their own.
+	SeparateWatch bool
 }
 
 // NewOptions returns the defaults.
@@ -59,7 +69,8 @@ func NewOptions() *Options {
 			RetryPeriod:   500 * time.Millisecond,
 		},
 		Metrics:       MetricsOptions{Address: ":8080"},
-		Client:        ClientOptions{QPS: -1, Burst: 10},
+		Client:        ClientOptions{QPS: -1, Burst: 10, Connections: 1},
+		Profiling:     ProfilingOptions{BlockRate: 1_000_000, MutexFraction: 10},
 		HealthAddress: ":8081",
 	}
 }
@@ -69,6 +80,11 @@ func (o *Options) AddFlags(groups *cliflag.NamedFlagSets) {
 	o.LeaderElection.addFlags(groups.FlagSet("Leader election"))
 	o.Metrics.addFlags(groups.FlagSet("Metrics"))
 	o.Client.addFlags(groups.FlagSet("API client"))
+	o.Profiling.addFlags(groups.FlagSet("Profiling"))
+	groups.FlagSet("Tracing").BoolVar(&o.Tracing, "enable-tracing", o.Tracing,
+		"Export traces by OTLP, as the standard OTEL_ environment variables say.")
+	groups.FlagSet("API client").BoolVar(&o.CacheLabelled, "cache-label-selectors", o.CacheLabelled,
+		"Watch only Pods and Services that carry the label agents.x-k8s.io/sandbox-name-hash. Saves memory where most are not of Sandboxes; what lacks the label is never adopted.")
 	groups.FlagSet("Health").StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
 		"Address of /healthz and /readyz.")
 	kubeconfig := flag.NewFlagSet("kubeconfig", flag.ContinueOnError)
@@ -99,6 +115,8 @@ func (o *MetricsOptions) addFlags(fs *pflag.FlagSet) {
 func (o *ClientOptions) addFlags(fs *pflag.FlagSet) {
 	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests a second to the API server at most; -1 means no limit.")
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests beyond kube-api-qps that may go out at once; above 0.")
+	fs.IntVar(&o.Connections, "api-connections", o.Connections, "HTTP/2 connections for what is neither list nor watch, used in turn; above 0.")
+	fs.BoolVar(&o.SeparateWatch, "separate-watch-connection", o.SeparateWatch, "Give the lists and watches of the caches a connection of their own.")
 }
 
 // Validate returns the first flag whose value is out of bounds, with the value and the bound.
@@ -109,11 +127,31 @@ func (o *Options) Validate() error {
 	if o.Client.QPS != -1 && !(o.Client.QPS > 0) {
 		return outOfBounds("kube-api-qps", o.Client.QPS, "must be above 0, or -1 for no limit")
 	}
+	if err := AboveZero("api-connections", o.Client.Connections); err != nil {
+		return err
+	}
 	if err := o.LeaderElection.validate(); err != nil {
 		return err
 	}
-	_, err := o.Metrics.tlsOptions()
-	return err
+	if err := o.Metrics.validate(); err != nil {
+		return err
+	}
+	if profiling := o.Profiling.flag(); profiling != "" && o.Metrics.Address == "0" {
+		return outOfBounds(profiling, true, "needs the metrics server, which --metrics-bind-address=0 turns off")
+	}
+	return nil
+}
+
+func (o MetricsOptions) validate() error {
+	if _, err := o.tlsOptions(); err != nil || o.CertDir == "" {
+		return err
+	}
+	for _, file := range []string{"tls.crt", "tls.key"} {
+		if _, err := os.Stat(filepath.Join(o.CertDir, file)); err != nil {
+			return outOfBounds("metrics-cert-dir", o.CertDir, fmt.Sprintf("must hold %s: %v", file, err))
+		}
+	}
+	return nil
 }
 
 func (o LeaderElectionOptions) validate() error {
@@ -162,6 +200,14 @@ func AboveZero(flagName string, value int) error {
 		return nil
 	}
 	return outOfBounds(flagName, value, "must be above 0")
+}
+
+// NotNegative returns an error that names the flag when value is below zero.
+func NotNegative(flagName string, value time.Duration) error {
+	if value >= 0 {
+		return nil
+	}
+	return outOfBounds(flagName, value, "must be 0 or above")
 }
 
 func outOfBounds(flagName string, value any, bound string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -15,11 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"sigs.k8s.io/agent-sandbox/shared/version"
 )
@@ -46,23 +41,32 @@ type Program struct {
 	Scheme  *runtime.Scheme
 	Options *Options
 	// Cache says what the informers keep of each kind.
-	Cache map[client.Object]cache.ByObject
+	Cache func(*Options) (map[client.Object]cache.ByObject, error)
 	// AddFlags binds the program's own flags.
 	AddFlags func(*cliflag.NamedFlagSets)
+	// AddInertFlags binds flags that are accepted and do nothing, since they concern another binary. Their usage says which.
+	AddInertFlags func(*pflag.FlagSet)
 	// Validate returns the first of the program's own flags that is out of bounds.
 	Validate func() error
+	// Warnings are things to tell at the start about the flags.
+	Warnings func() []string
 	// Setup registers the controllers.
-	Setup func(context.Context, manager.Manager) error
+	Setup func(context.Context, Environment) error
 }
+
+// inertGroup is the name of the group of flags that do nothing.
+const inertGroup = "Without effect in this binary"
 
 // Run parses args and works until ctx ends. Complaints go to stderr, one line each; the result is the exit code.
 func Run(ctx context.Context, program Program, args []string, stdout, stderr io.Writer) int {
 	var groups cliflag.NamedFlagSets
 	program.Options.AddFlags(&groups)
 	program.AddFlags(&groups)
+	program.AddInertFlags(groups.FlagSet(inertGroup))
 	showVersion := groups.FlagSet("Other").Bool("version", false, "Print the version and exit.")
 
-	if err := parse(program, groups, args); err != nil {
+	flags, err := parse(program, groups, args)
+	if err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			printHelp(stdout, program, groups)
 			return ExitOK
@@ -74,18 +78,22 @@ func Run(ctx context.Context, program Program, args []string, stdout, stderr io.
 		fmt.Fprintln(stdout, program.Name, version.Get())
 		return ExitOK
 	}
-	if err := errors.Join(program.Options.Validate(), program.Validate()); err != nil {
+	err = readTunables(tunablesDir, flags)
+	if err == nil {
+		err = errors.Join(program.Options.Validate(), program.Validate())
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", program.Name, firstLine(err))
 		return ExitFailed
 	}
-	if err := serve(ctx, program); err != nil {
+	if err := serve(ctx, program, inert(groups.FlagSet(inertGroup))); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", program.Name, err)
 		return ExitFailed
 	}
 	return ExitOK
 }
 
-func parse(program Program, groups cliflag.NamedFlagSets, args []string) error {
+func parse(program Program, groups cliflag.NamedFlagSets, args []string) (*pflag.FlagSet, error) {
 	all := pflag.NewFlagSet(program.Name, pflag.ContinueOnError)
 	all.SortFlags = false
 	all.Usage = func() {}
@@ -93,12 +101,23 @@ func parse(program Program, groups cliflag.NamedFlagSets, args []string) error {
 		all.AddFlagSet(groups.FlagSets[name])
 	}
 	if err := all.Parse(args); err != nil {
-		return err
+		return nil, err
 	}
 	if rest := all.Args(); len(rest) > 0 {
-		return fmt.Errorf("unexpected argument %q: everything is set by flags", rest[0])
+		return nil, fmt.Errorf("unexpected argument %q: everything is set by flags", rest[0])
 	}
-	return nil
+	return all, nil
+}
+
+// inert are the flags of a set that were given.
+func inert(flags *pflag.FlagSet) []*pflag.Flag {
+	var given []*pflag.Flag
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			given = append(given, f)
+		}
+	})
+	return given
 }
 
 func printHelp(out io.Writer, program Program, groups cliflag.NamedFlagSets) {
@@ -116,7 +135,7 @@ func firstLine(err error) error {
 	return err
 }
 
-func serve(ctx context.Context, program Program) error {
+func serve(ctx context.Context, program Program, inert []*pflag.Flag) error {
 	log := zap.New(zap.UseFlagOptions(&program.Options.Logging))
 	setLogger(log)
 	config, err := ctrl.GetConfig()
@@ -129,22 +148,22 @@ func serve(ctx context.Context, program Program) error {
 	if err := program.Options.LeaderElection.findNamespace(inClusterNamespaceFile); err != nil {
 		return err
 	}
-	options, err := managerOptions(program, log)
+	for _, flag := range inert {
+		log.Info("Flag has no effect in this binary", "flag", flag.Name, "usage", flag.Usage)
+	}
+	for _, warning := range program.Warnings() {
+		log.Info("Warning: " + warning)
+	}
+	environment, stop, err := newEnvironment(ctx, program, config, log)
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, options)
-	if err != nil {
-		return fmt.Errorf("creating the manager: %w", err)
-	}
-	if err := addProbes(mgr); err != nil {
-		return err
-	}
-	if err := program.Setup(ctx, mgr); err != nil {
+	defer stop()
+	if err := program.Setup(ctx, environment); err != nil {
 		return err
 	}
 	log.Info("Starting", "version", version.Get().GitVersion, "leaderElection", program.Options.LeaderElection.Enabled)
-	if err := mgr.Start(ctx); err != nil {
+	if err := environment.Manager.Start(ctx); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
 	}
 	return nil
@@ -153,53 +172,4 @@ func serve(ctx context.Context, program Program) error {
 func setLogger(log logr.Logger) {
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-}
-
-func managerOptions(program Program, log logr.Logger) (manager.Options, error) {
-	options := program.Options
-	tlsOptions, err := options.Metrics.tlsOptions()
-	if err != nil {
-		return manager.Options{}, err
-	}
-	metrics := metricsserver.Options{
-		BindAddress:   options.Metrics.Address,
-		SecureServing: options.Metrics.Secure,
-		CertDir:       options.Metrics.CertDir,
-		TLSOpts:       tlsOptions,
-	}
-	if options.Metrics.Authorization {
-		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
-	}
-	readYourWrites := true
-	return manager.Options{
-		Scheme:                        program.Scheme,
-		Logger:                        log,
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        options.HealthAddress,
-		LeaderElection:                options.LeaderElection.Enabled,
-		LeaderElectionID:              program.Name + ".agents.x-k8s.io",
-		LeaderElectionNamespace:       options.LeaderElection.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &options.LeaderElection.LeaseDuration,
-		RenewDeadline:                 &options.LeaderElection.RenewDeadline,
-		RetryPeriod:                   &options.LeaderElection.RetryPeriod,
-		Cache:                         cache.Options{ByObject: program.Cache, DefaultTransform: cache.TransformStripManagedFields()},
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites}},
-	}, nil
-}
-
-func addProbes(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("adding the liveness probe: %w", err)
-	}
-	synced := func(request *http.Request) error {
-		if !mgr.GetCache().WaitForCacheSync(request.Context()) {
-			return errors.New("the informers have not synced yet")
-		}
-		return nil
-	}
-	if err := mgr.AddReadyzCheck("informers", synced); err != nil {
-		return fmt.Errorf("adding the readiness probe: %w", err)
-	}
-	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	cliflag "k8s.io/component-base/cli/flag"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // program is one that could run, were it not for the flags.
@@ -24,8 +24,10 @@ func program(workers *int) Program {
 		AddFlags: func(groups *cliflag.NamedFlagSets) {
 			groups.FlagSet("Tests").IntVar(workers, "test-workers", 1, "Tests at the same time.")
 		},
-		Validate: func() error { return AboveZero("test-workers", *workers) },
-		Setup:    func(context.Context, manager.Manager) error { return errors.New("not reached") },
+		AddInertFlags: func(fs *pflag.FlagSet) { fs.Int("other-workers", 1, "Of another binary.") },
+		Validate:      func() error { return AboveZero("test-workers", *workers) },
+		Warnings:      func() []string { return nil },
+		Setup:         func(context.Context, Environment) error { return errors.New("not reached") },
 	}
 }
 
@@ -71,6 +73,22 @@ func TestRunEndsWithOneLineAndACode(t *testing.T) {
 		"an unknown TLS version": {
 			args: []string{"--tls-min-version=SSL3"}, code: ExitFailed,
 			stderr: "test-controller: --tls-min-version=SSL3: must be one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13\n",
+		},
+		"a flag of another binary, with a value that cannot be read": {
+			args: []string{"--other-workers=many"}, code: ExitUsage,
+			stderr: "test-controller: invalid argument \"many\" for \"--other-workers\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see --help\n",
+		},
+		"no connection at all": {
+			args: []string{"--api-connections=0"}, code: ExitFailed,
+			stderr: "test-controller: --api-connections=0: must be above 0\n",
+		},
+		"certificates that are not there": {
+			args: []string{"--metrics-cert-dir=no-such-dir"}, code: ExitFailed,
+			stderr: "test-controller: --metrics-cert-dir=no-such-dir: must hold tls.crt: stat no-such-dir/tls.crt: no such file or directory\n",
+		},
+		"profiles without a server for them": {
+			args: []string{"--enable-pprof", "--metrics-bind-address=0"}, code: ExitFailed,
+			stderr: "test-controller: --enable-pprof=true: needs the metrics server, which --metrics-bind-address=0 turns off\n",
 		},
 		"several mistakes are told one at a time": {
 			args: []string{"--kube-api-burst=0", "--test-workers=0"}, code: ExitFailed,

@@ -25,7 +25,8 @@ type APIServer struct {
 	env    *envtest.Environment
 }
 
-// StartAPIServer starts one and installs the CRDs of the given directories. Stop ends it.
+// StartAPIServer starts one and installs the CRDs of the given directories. Stop ends it. It enforces the permissions for owner
+// references, which most clusters do not.
 func StartAPIServer(crdDirs ...string) (*APIServer, error) {
 	assets, err := findAssets()
 	if err != nil {
@@ -36,6 +37,8 @@ func StartAPIServer(crdDirs ...string) (*APIServer, error) {
 		CRDDirectoryPaths:     crdDirs,
 		ErrorIfCRDPathMissing: true,
 	}
+	// As on clusters that want a right of its own for owner references that block a deletion.
+	env.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
 	config, err := env.Start()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting an API server: %w", err), env.Stop())

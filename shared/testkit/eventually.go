@@ -15,7 +15,13 @@ const (
 // Eventually looks until check returns nil, for Patience at most. what says, in the failure, what was waited for.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.NewTimer(Patience)
+	EventuallyWithin(t, Patience, what, check)
+}
+
+// EventuallyWithin is Eventually with another patience.
+func EventuallyWithin(t testing.TB, patience time.Duration, what string, check func() error) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -27,7 +33,7 @@ func Eventually(t testing.TB, what string, check func() error) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("waited %s in vain: %s: %v", Patience, what, err)
+			t.Fatalf("waited %s in vain: %s: %v", patience, what, err)
 		}
 	}
 }

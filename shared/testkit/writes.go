@@ -9,10 +9,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Writes counts the requests that change something, by what they change. It is safe for concurrent use.
+// Writes counts the requests that change something, by what they change, and the others. It is safe for concurrent use.
 type Writes struct {
 	mu     sync.Mutex
 	counts map[string]int
+	reads  int
 }
 
 // CountWrites returns a copy of config whose requests are counted.
@@ -21,9 +22,7 @@ func CountWrites(config *rest.Config) (*rest.Config, *Writes) {
 	counted := rest.CopyConfig(config)
 	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method != http.MethodGet {
-				writes.add(request.Method + " " + resource(request.URL.Path))
-			}
+			writes.add(request)
 			return next.RoundTrip(request)
 		})
 	})
@@ -37,17 +36,36 @@ func (w *Writes) Counts() map[string]int {
 	return maps.Clone(w.counts)
 }
 
+// Requests returns how many requests were sent, but for those of watches and for Events.
+func (w *Writes) Requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum := w.reads
+	for what, n := range w.counts {
+		if !strings.HasSuffix(what, " events") {
+			sum += n
+		}
+	}
+	return sum
+}
+
 // Reset starts the count anew.
 func (w *Writes) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.counts)
+	w.reads = 0
 }
 
-func (w *Writes) add(what string) {
+func (w *Writes) add(request *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts[what]++
+	switch {
+	case request.Method != http.MethodGet:
+		w.counts[request.Method+" "+resource(request.URL.Path)]++
+	case request.URL.Query().Get("watch") == "":
+		w.reads++
+	}
 }
 
 // resource finds "pods" or "sandboxes/status" in /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>/<subresource>.

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"sigs.k8s.io/agent-sandbox/shared/telemetry"
+	"sigs.k8s.io/agent-sandbox/shared/version"
+)
+
+// tracingShutdown bounds the wait for the last spans to be taken.
+const tracingShutdown = 5 * time.Second
+
+// Environment is what controllers are set up in.
+type Environment struct {
+	Manager manager.Manager
+	// Tracer follows what they do; it does nothing unless tracing is enabled.
+	Tracer trace.Tracer
+	// Metrics is where they register theirs.
+	Metrics prometheus.Registerer
+}
+
+// newEnvironment makes the manager and what stands beside it. The second result ends tracing.
+func newEnvironment(ctx context.Context, program Program, config *rest.Config, log logr.Logger) (Environment, func(), error) {
+	options, err := managerOptions(program, config, log)
+	if err != nil {
+		return Environment{}, nil, err
+	}
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return Environment{}, nil, fmt.Errorf("creating the manager: %w", err)
+	}
+	if err := addProbes(mgr); err != nil {
+		return Environment{}, nil, err
+	}
+	if err := registerBuildInfo(ctrlmetrics.Registry, version.Get()); err != nil {
+		return Environment{}, nil, err
+	}
+	environment := Environment{Manager: mgr, Tracer: noop.NewTracerProvider().Tracer(program.Name), Metrics: ctrlmetrics.Registry}
+	if !program.Options.Tracing {
+		return environment, func() {}, nil
+	}
+	provider, err := telemetry.NewTracerProvider(ctx, program.Name, version.Get().GitVersion)
+	if err != nil {
+		return Environment{}, nil, fmt.Errorf("--enable-tracing: %w", err)
+	}
+	environment.Tracer = provider.Tracer(program.Name)
+	return environment, func() { shutDown(ctx, provider, log) }, nil
+}
+
+// shutDown sends the spans that are left, though ctx has ended by then.
+func shutDown(ctx context.Context, provider *sdktrace.TracerProvider, log logr.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracingShutdown)
+	defer cancel()
+	if err := provider.Shutdown(ctx); err != nil {
+		log.Error(err, "The last spans are lost: the trace collector does not take them")
+	}
+}
+
+func managerOptions(program Program, config *rest.Config, log logr.Logger) (manager.Options, error) {
+	options := program.Options
+	connections, err := newClients(config, options.Client)
+	if err != nil {
+		return manager.Options{}, err
+	}
+	cached, err := program.Cache(options)
+	if err != nil {
+		return manager.Options{}, err
+	}
+	tlsOptions, err := options.Metrics.tlsOptions()
+	if err != nil {
+		return manager.Options{}, err
+	}
+	metrics := metricsserver.Options{
+		BindAddress:   options.Metrics.Address,
+		SecureServing: options.Metrics.Secure,
+		CertDir:       options.Metrics.CertDir,
+		TLSOpts:       tlsOptions,
+		ExtraHandlers: options.Profiling.handlers(),
+	}
+	if options.Metrics.Authorization {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	readYourWrites := true
+	return manager.Options{
+		Scheme:                        program.Scheme,
+		Logger:                        log,
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        options.HealthAddress,
+		LeaderElection:                options.LeaderElection.Enabled,
+		LeaderElectionID:              program.Name + ".agents.x-k8s.io",
+		LeaderElectionNamespace:       options.LeaderElection.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &options.LeaderElection.LeaseDuration,
+		RenewDeadline:                 &options.LeaderElection.RenewDeadline,
+		RetryPeriod:                   &options.LeaderElection.RetryPeriod,
+		Cache: cache.Options{
+			HTTPClient: connections.watches, ByObject: cached, DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Client: client.Options{
+			HTTPClient: connections.requests,
+			Cache:      &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites},
+		},
+	}, nil
+}
+
+func addProbes(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the liveness probe: %w", err)
+	}
+	synced := func(request *http.Request) error {
+		if !mgr.GetCache().WaitForCacheSync(request.Context()) {
+			return errors.New("the informers have not synced yet")
+		}
+		return nil
+	}
+	if err := mgr.AddReadyzCheck("informers", synced); err != nil {
+		return fmt.Errorf("adding the readiness probe: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+)
+
+// Protocols of OTLP, as OTEL_EXPORTER_OTLP_TRACES_PROTOCOL and OTEL_EXPORTER_OTLP_PROTOCOL name them.
+const (
+	protocolGRPC = "grpc"
+	protocolHTTP = "http/protobuf"
+)
+
+// Continue returns ctx within the trace that an annotation carries: a JSON object with the W3C keys traceparent and tracestate.
+// Without one, or with one that cannot be read, ctx is returned as it is.
+func Continue(ctx context.Context, annotation string) context.Context {
+	if annotation == "" {
+		return ctx
+	}
+	carrier := propagation.MapCarrier{}
+	if err := json.Unmarshal([]byte(annotation), &carrier); err != nil {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, carrier)
+}
+
+// NewTracerProvider returns a provider that exports by OTLP, as the standard OTEL_ variables say. The caller shuts it down. It
+// fails when a variable makes no sense; it does not wait for the collector to be reached.
+func NewTracerProvider(ctx context.Context, service, version string) (*sdktrace.TracerProvider, error) {
+	client, err := otlpClient()
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptrace.New(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the OTLP exporter: %w", err)
+	}
+	described, err := resource.New(ctx,
+		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("describing this process to the trace collector (OTEL_RESOURCE_ATTRIBUTES): %w", err)
+	}
+	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described)), nil
+}
+
+func otlpClient() (otlptrace.Client, error) {
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		switch protocol := os.Getenv(variable); protocol {
+		case "":
+		case protocolGRPC:
+			return otlptracegrpc.NewClient(), nil
+		case protocolHTTP:
+			return otlptracehttp.NewClient(), nil
+		default:
+			return nil, fmt.Errorf("%s=%q: must be %s or %s", variable, protocol, protocolGRPC, protocolHTTP)
+		}
+	}
+	return otlptracegrpc.NewClient(), nil
+}
