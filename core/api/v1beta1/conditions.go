@@ -12,6 +12,8 @@ const (
 	ConditionFinished = "Finished"
 	// ConditionPodTemplateDrifted is True while the running Pod differs from the podTemplate. Absent otherwise.
 	ConditionPodTemplateDrifted = "PodTemplateDrifted"
+	// ConditionPodRecreating is True while a failed Pod waits to be replaced. Absent otherwise.
+	ConditionPodRecreating = "PodRecreating"
 )
 
 // Reasons of the condition Ready.
@@ -66,6 +68,9 @@ const (
 	ReasonPodSchedulingUnknown = "PodSchedulingUnknown"
 )
 
+// ReasonBackingOff is the reason of the condition PodRecreating.
+const ReasonBackingOff = "BackingOff"
+
 // ReasonPodSpecChanged is the reason of the condition PodTemplateDrifted.
 const ReasonPodSpecChanged = "PodSpecChanged"
 
@@ -76,6 +81,8 @@ const (
 	EventSandboxPodCreated = "SandboxPodCreated"
 	// EventSandboxPodCreateFailed : the API server refused the Pod.
 	EventSandboxPodCreateFailed = "SandboxPodCreateFailed"
+	// EventSandboxPodUnschedulable : the Pod finds no node, or is not to be scheduled yet.
+	EventSandboxPodUnschedulable = "SandboxPodUnschedulable"
 	// EventSandboxReady : the Sandbox became Ready.
 	EventSandboxReady = "SandboxReady"
 	// EventSandboxSuspended : the Pod of a suspended Sandbox is gone.

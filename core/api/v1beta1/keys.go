@@ -17,6 +17,41 @@ const (
 	LabelSandboxUID = KeyPrefix + "sandbox-uid"
 	// LabelAdoptable with the value "true" lets a Sandbox of fitting name take over an object that has no controller.
 	LabelAdoptable = KeyPrefix + "adoptable"
+	// LabelCreatedBy says which client made a Sandbox; its Pod carries it, as one of the CreatedBy values.
+	LabelCreatedBy = KeyPrefix + "created-by"
+	// LabelLaunchType says how a claim got its Sandbox: LaunchTypeWarm or LaunchTypeCold.
+	LabelLaunchType = KeyPrefix + "launch-type"
+	// LabelTemplateRefHash holds the name hash of the template that a Sandbox was made from.
+	LabelTemplateRefHash = KeyPrefix + "sandbox-template-ref-hash"
+	// LabelTemplateRef holds 32 hex digits of the SHA-256 of that template's name: no two names share it.
+	LabelTemplateRef = KeyPrefix + "sandbox-template-ref"
+	// LabelWarmPool holds the name hash of the pool that owns a Sandbox.
+	LabelWarmPool = KeyPrefix + "warm-pool-sandbox"
+	// LabelClaimUID holds the UID of the claim that owns a Sandbox.
+	LabelClaimUID = KeyPrefix + "claim-uid"
+)
+
+// Values of LabelCreatedBy; any other reads as CreatedByUnknown.
+const (
+	CreatedByGoClient     = "go-client"
+	CreatedByPythonClient = "python-client"
+	CreatedByController   = "controller"
+	CreatedByUnknown      = "unknown"
+)
+
+// Values of LabelLaunchType; any other, and none, reads as LaunchTypeUnknown.
+const (
+	LaunchTypeWarm    = "warm"
+	LaunchTypeCold    = "cold"
+	LaunchTypeUnknown = "unknown"
+)
+
+// Kinds of the extensions' group that own Sandboxes.
+const (
+	// ClaimKind is a user's claim to a Sandbox.
+	ClaimKind = "SandboxClaim"
+	// WarmPoolKind is a pool of Sandboxes that wait for claims.
+	WarmPoolKind = "SandboxWarmPool"
 )
 
 // Annotations.
@@ -29,6 +64,10 @@ const (
 	AnnotationPropagatedAnnotations = KeyPrefix + "propagated-annotations"
 	// AnnotationPodSpecHash holds, on the Pod, the hash of the podTemplate.spec that it was made from.
 	AnnotationPodSpecHash = KeyPrefix + "pod-spec-hash"
+	// AnnotationPodFailures counts, on the Pod, the Pods that failed in a row before it, under podFailurePolicy Recreate.
+	AnnotationPodFailures = KeyPrefix + "pod-failures"
+	// AnnotationTemplateRef names the template that a Sandbox was made from.
+	AnnotationTemplateRef = KeyPrefix + "sandbox-template-ref"
 	// AnnotationTraceContext carries the W3C trace context of the request that made an object, as JSON.
 	AnnotationTraceContext = "opentelemetry.io/trace-context"
 )

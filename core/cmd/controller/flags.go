@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/sandbox"
 	"sigs.k8s.io/agent-sandbox/shared/app"
@@ -15,12 +18,23 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 )
 
-const workersFlag = "sandbox-concurrent-workers"
+const (
+	workersFlag     = "sandbox-concurrent-workers"
+	writeBehindFlag = "sandbox-write-behind-window"
+)
+
+const (
+	// manyWorkers is how many are more than an API server of any size profits from.
+	manyWorkers = 1000
+	// longestWriteBehind caps the window in which patches of Pod metadata are coalesced.
+	longestWriteBehind = time.Second
+)
 
 // flags are those of the Sandbox controller.
 type flags struct {
 	workers       int
 	disableEvents bool
+	writeBehind   time.Duration
 	clusterDomain string
 }
 
@@ -32,25 +46,56 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	fs := groups.FlagSet("Sandboxes")
 	fs.IntVar(&f.workers, workersFlag, f.workers, "Sandboxes that are reconciled at the same time; above 0.")
 	fs.BoolVar(&f.disableEvents, "disable-sandbox-events", f.disableEvents, "Emit no Events about Sandboxes.")
+	fs.DurationVar(&f.writeBehind, writeBehindFlag, f.writeBehind, "How long patches of Pod metadata wait for further ones; 0 and above, more than 1s counts as 1s.")
 	fs.StringVar(&f.clusterDomain, "cluster-domain", f.clusterDomain, "DNS domain of the cluster, the end of each Sandbox's serviceFQDN.")
 }
 
 func (f *flags) validate() error {
-	return app.AboveZero(workersFlag, f.workers)
+	if err := app.AboveZero(workersFlag, f.workers); err != nil {
+		return err
+	}
+	return app.NotNegative(writeBehindFlag, f.writeBehind)
 }
 
-func (f *flags) setup(ctx context.Context, mgr manager.Manager) error {
+func (f *flags) warnings() []string {
+	if f.workers <= manyWorkers {
+		return nil
+	}
+	return []string{fmt.Sprintf("--%s=%d: more than %d workers keep the API server busy rather than Sandboxes fast", workersFlag, f.workers, manyWorkers)}
+}
+
+// cacheOptions say what the informers keep.
+func cacheOptions(options *app.Options) (map[client.Object]cache.ByObject, error) {
+	if options.CacheLabelled {
+		return sandbox.LabelledOnly(sandbox.CacheOptions())
+	}
+	return sandbox.CacheOptions(), nil
+}
+
+func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	recorder := events.Discard()
 	if !f.disableEvents {
-		recorder = events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-controller"))
+		recorder = events.NewRecorder(in.Manager.GetEventRecorder("agent-sandbox-controller"))
+	}
+	metrics, err := sandbox.NewMetrics(in.Metrics)
+	if err != nil {
+		return err
+	}
+	if err := in.Metrics.Register(sandbox.NewInventory(in.Manager.GetClient())); err != nil {
+		return fmt.Errorf("registering the count of Sandboxes: %w", err)
 	}
 	return sandbox.New(sandbox.Config{
-		Client:        mgr.GetClient(),
-		Live:          mgr.GetAPIReader(),
-		Recorder:      recorder,
-		Clock:         clock.RealClock{},
-		Pacer:         pacer.New[types.NamespacedName](),
-		Echoes:        consistency.NewEchoes[types.NamespacedName](),
-		ClusterDomain: f.clusterDomain,
-	}).SetupWithManager(ctx, mgr, f.workers)
+		Client:            in.Manager.GetClient(),
+		Live:              in.Manager.GetAPIReader(),
+		Recorder:          recorder,
+		Clock:             clock.RealClock{},
+		Pacer:             pacer.New[types.NamespacedName](),
+		Tries:             pacer.New[types.NamespacedName](),
+		WriteBehind:       pacer.New[types.NamespacedName](),
+		WriteBehindWindow: min(f.writeBehind, longestWriteBehind),
+		Echoes:            consistency.NewEchoes[types.NamespacedName](),
+		ClusterDomain:     f.clusterDomain,
+		Metrics:           metrics,
+		Tracer:            in.Tracer,
+	}).SetupWithManager(ctx, in.Manager, f.workers)
 }

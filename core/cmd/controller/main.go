@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-	"sigs.k8s.io/agent-sandbox/core/internal/sandbox"
 	"sigs.k8s.io/agent-sandbox/shared/app"
 )
 
@@ -27,13 +26,15 @@ func main() {
 	}
 	flags := newFlags()
 	os.Exit(app.Run(ctrl.SetupSignalHandler(), app.Program{
-		Name:     "agent-sandbox-controller",
-		Summary:  "agent-sandbox-controller runs Sandboxes: isolated, stateful Pods with a stable name, that can be suspended and resumed.",
-		Scheme:   scheme,
-		Options:  app.NewOptions(),
-		Cache:    sandbox.CacheOptions(),
-		AddFlags: flags.add,
-		Validate: flags.validate,
-		Setup:    flags.setup,
+		Name:          "agent-sandbox-controller",
+		Summary:       "agent-sandbox-controller runs Sandboxes: isolated, stateful Pods with a stable name, that can be suspended and resumed.",
+		Scheme:        scheme,
+		Options:       app.NewOptions(),
+		Cache:         cacheOptions,
+		AddFlags:      flags.add,
+		AddInertFlags: addInertFlags,
+		Validate:      flags.validate,
+		Warnings:      flags.warnings,
+		Setup:         flags.setup,
 	}, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/apply"
 )
 
 // act carries out a plan. A Pod is not made while one of its PersistentVolumeClaims is missing; everything else goes
@@ -29,9 +30,23 @@ func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p
 	}
 	if len(d.errors) == 0 || p.pod.create == nil {
 		r.actOnPod(ctx, sandbox, p.pod, &d)
+	} else {
+		d.podError = errors.Join(d.errors...)
 	}
 	r.actOnService(ctx, sandbox, p.service, &d)
+	if p.dropPodName {
+		d.fail(r.dropPodName(ctx, sandbox))
+	}
 	return d
+}
+
+// dropPodName removes the annotation that names a Pod which is gone, if it still says what was seen.
+func (r *Reconciler) dropPodName(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) error {
+	_, err := r.patch(ctx, &sandboxv1beta1.Sandbox{}, sandbox.Namespace, &metadataPatch{name: sandbox.Name, metadata: apply.Metadata{
+		UID: sandbox.UID, ResourceVersion: sandbox.ResourceVersion,
+		Annotations: map[string]*string{sandboxv1beta1.AnnotationPodName: nil},
+	}})
+	return err
 }
 
 func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action claimAction) error {
@@ -42,31 +57,55 @@ func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.San
 	case action.adopt != nil:
 		_, err := r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, action.adopt)
 		return err
-	case action.refused != "":
-		return action.refused
 	}
-	return nil
+	return action.refused
 }
 
 func (r *Reconciler) actOnPod(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action podAction, d *done) {
 	switch {
 	case action.create != nil:
-		d.pod, d.podError = createOrFind(ctx, r, sandbox, action.create, &corev1.Pod{})
+		d.pod, d.podError = r.createPod(ctx, sandbox, action)
 		d.fail(d.podError)
 	case action.patch != nil:
-		pod := &corev1.Pod{}
-		landed, err := r.patch(ctx, pod, sandbox.Namespace, action.patch)
-		if landed {
-			d.pod = pod
-		}
+		pod, err := r.patchPod(ctx, sandbox, action.patch)
+		d.pod = pod
 		d.fail(err)
-	case action.refused != "":
+	case action.refused != nil:
 		d.podError = action.refused
 		d.fail(d.podError)
 	}
 	for _, pod := range action.remove {
 		d.fail(r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod))
 	}
+}
+
+// createPod makes the Pod, where one that failed has to go first, after that. One of ours that stands unseen by the cache
+// has lost its labels, or was made a moment ago: it is put in order.
+func (r *Reconciler) createPod(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action podAction) (*corev1.Pod, error) {
+	if action.replace != nil {
+		if err := r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, *action.replace); err != nil {
+			return nil, err
+		}
+	}
+	pod, err := createOrFind(ctx, r, sandbox, action.create, &corev1.Pod{})
+	if err != nil || pod == action.create {
+		return pod, err
+	}
+	drift := driftOf(pod, seen{sandbox: sandbox})
+	if drift == nil {
+		return pod, nil
+	}
+	return r.patchPod(ctx, sandbox, drift)
+}
+
+// patchPod returns the Pod as it is afterwards; nil when it is gone.
+func (r *Reconciler) patchPod(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, patch *metadataPatch) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	landed, err := r.patch(ctx, pod, sandbox.Namespace, patch)
+	if !landed {
+		return nil, err
+	}
+	return pod, nil
 }
 
 func (r *Reconciler) actOnService(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action serviceAction, d *done) {
@@ -84,7 +123,7 @@ func (r *Reconciler) actOnService(ctx context.Context, sandbox *sandboxv1beta1.S
 		d.fail(err)
 	case action.remove != nil:
 		d.fail(r.remove(ctx, &corev1.Service{}, sandbox.Namespace, *action.remove))
-	case action.refused != "":
+	default:
 		d.fail(action.refused)
 	}
 }
@@ -104,7 +143,7 @@ func createOrFind[T any, P object[T]](ctx context.Context, r *Reconciler, sandbo
 	}
 	kind := kindOf(wanted)
 	if !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("creating %s %q: %w", kind, wanted.GetName(), err)
+		return nil, r.explain(ctx, sandbox, wanted, fmt.Errorf("creating %s %q: %w", kind, wanted.GetName(), err))
 	}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(wanted), standing); err != nil {
 		return nil, fmt.Errorf("reading %s %q, which exists already: %w", kind, wanted.GetName(), err)

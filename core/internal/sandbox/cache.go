@@ -1,10 +1,17 @@
 package sandbox
 
 import (
+	"fmt"
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/tools/cache"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 )
 
 // CacheOptions say what the informers keep of each kind: what this package reads, and no more. A cached object is
@@ -14,6 +21,25 @@ func CacheOptions() map[client.Object]ctrlcache.ByObject {
 		&corev1.Pod{}:                   {Transform: stripPod},
 		&corev1.PersistentVolumeClaim{}: {Transform: stripClaim},
 	}
+}
+
+// LabelledOnly narrows the informers of Pods and Services to those that carry the label of a Sandbox. An object without it
+// is then found only when it stands in the way, and adopted never.
+func LabelledOnly(options map[client.Object]ctrlcache.ByObject) (map[client.Object]ctrlcache.ByObject, error) {
+	exists, err := labels.NewRequirement(sandboxv1beta1.LabelSandboxNameHash, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("selecting by label %s: %w", sandboxv1beta1.LabelSandboxNameHash, err)
+	}
+	narrowed := map[client.Object]ctrlcache.ByObject{&corev1.Service{}: {}}
+	maps.Copy(narrowed, options)
+	for obj, by := range narrowed {
+		switch obj.(type) {
+		case *corev1.Pod, *corev1.Service:
+			by.Label = labels.NewSelector().Add(*exists)
+			narrowed[obj] = by
+		}
+	}
+	return narrowed, nil
 }
 
 var (
@@ -27,7 +53,7 @@ func stripPod(obj any) (any, error) {
 		return obj, nil
 	}
 	pod.ManagedFields = nil
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, SchedulingGates: pod.Spec.SchedulingGates}
 	return pod, nil
 }
 
@@ -37,7 +63,7 @@ func stripClaim(obj any) (any, error) {
 		return obj, nil
 	}
 	claim.ManagedFields = nil
-	claim.Spec = corev1.PersistentVolumeClaimSpec{}
-	claim.Status = corev1.PersistentVolumeClaimStatus{}
+	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: claim.Spec.StorageClassName}
+	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase}
 	return claim, nil
 }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -47,8 +46,4 @@ func isReserved(key string) bool {
 	return strings.HasPrefix(key, sandboxv1beta1.KeyPrefix) ||
 		strings.HasPrefix(key, sandboxv1beta1.ExtensionsKeyPrefix) ||
 		key == sandboxv1beta1.AnnotationTraceContext
-}
-
-func podEnded(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

@@ -35,7 +35,7 @@ func claimActions(s seen) []claimAction {
 }
 
 // leavingClaim holds the Pod back: made now, it would be bound to a disk that is about to go.
-func leavingClaim(claim string) refusal {
+func leavingClaim(claim string) error {
 	return refusal("PersistentVolumeClaim \"" + claim + "\" is being deleted: the Pod is made once it is gone and made anew")
 }
 

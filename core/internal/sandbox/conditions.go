@@ -3,6 +3,10 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,6 +41,8 @@ func readyCondition(s seen, failures []error) *metav1.Condition {
 		return notReady(sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspending")
 	case finished != nil:
 		return notReady(finished.Reason, finished.Message)
+	case s.pod() != nil && isReplaced(s.pod(), s):
+		return notReady(sandboxv1beta1.ReasonPodFailed, podFailure(s.pod()))
 	default:
 		return dependenciesCondition(s)
 	}
@@ -45,6 +51,7 @@ func readyCondition(s seen, failures []error) *metav1.Condition {
 // dependenciesCondition is Ready of a Sandbox that should run and meets no failure.
 func dependenciesCondition(s seen) *metav1.Condition {
 	podReady, message := podReadiness(s.pod())
+	message += pendingCause(s)
 	serviceReady := true
 	if serviceRequired(s.sandbox) {
 		serviceReady = hasService(s)
@@ -71,6 +78,22 @@ func podReadiness(pod *corev1.Pod) (bool, string) {
 	default:
 		return true, "Pod is Ready"
 	}
+}
+
+// pendingCause names what keeps the Pod from being scheduled, where the Pod's own condition does not.
+func pendingCause(s seen) string {
+	pod := s.pod()
+	if pod == nil || pod.Spec.NodeName != "" {
+		return ""
+	}
+	var cause strings.Builder
+	for _, gate := range pod.Spec.SchedulingGates {
+		fmt.Fprintf(&cause, "; scheduling gate %s is closed", gate.Name)
+	}
+	for _, claim := range slices.Sorted(maps.Keys(s.missingClasses)) {
+		fmt.Fprintf(&cause, "; StorageClass %q of PersistentVolumeClaim %q does not exist", s.missingClasses[claim], claim)
+	}
+	return cause.String()
 }
 
 func hasService(s seen) bool {
@@ -126,31 +149,19 @@ func finishedCondition(s seen) *metav1.Condition {
 	kind := sandboxv1beta1.ConditionFinished
 	pod := s.pod()
 	switch {
-	case pod != nil && pod.Status.Phase == corev1.PodSucceeded:
-		return condition(kind, metav1.ConditionTrue, sandboxv1beta1.ReasonPodSucceeded, "Pod completed successfully")
-	case pod != nil && pod.Status.Phase == corev1.PodFailed:
+	case pod != nil && isReplaced(pod, s):
+		return nil
+	case pod != nil && podFailed(pod):
 		return condition(kind, metav1.ConditionTrue, sandboxv1beta1.ReasonPodFailed, podFailure(pod))
-	case pod != nil && !s.expired() && !s.suspended():
+	case pod != nil && podEnded(pod):
+		return condition(kind, metav1.ConditionTrue, sandboxv1beta1.ReasonPodSucceeded, "Pod completed successfully")
+	case pod != nil && pod.DeletionTimestamp == nil && !s.expired() && !s.suspended():
 		return nil
 	}
 	if s.expired() || s.suspended() || finishedStands(s.sandbox) {
 		return meta.FindStatusCondition(s.sandbox.Status.Conditions, kind)
 	}
 	return nil
-}
-
-// podFailure names the cause, for it stays readable after the Pod is gone.
-func podFailure(pod *corev1.Pod) string {
-	if pod.Status.Reason != "" {
-		return fmt.Sprintf("Pod failed: %s: %s", pod.Status.Reason, pod.Status.Message)
-	}
-	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...)
-	for i := range statuses {
-		if ended := statuses[i].State.Terminated; ended != nil && ended.ExitCode != 0 {
-			return fmt.Sprintf("Pod failed: container %s %s, exit code %d", statuses[i].Name, cmp.Or(ended.Reason, "Error"), ended.ExitCode)
-		}
-	}
-	return "Pod failed"
 }
 
 // driftedCondition says that the running Pod was made from another spec than the Sandbox has now.
@@ -165,6 +176,17 @@ func driftedCondition(s seen) *metav1.Condition {
 	}
 	return condition(sandboxv1beta1.ConditionPodTemplateDrifted, metav1.ConditionTrue, sandboxv1beta1.ReasonPodSpecChanged,
 		"podTemplate.spec has changed since the Pod was created; suspend and resume the Sandbox to apply it")
+}
+
+// recreatingCondition says that a failed Pod waits for its successor.
+func recreatingCondition(s seen) *metav1.Condition {
+	pod := s.pod()
+	if s.expired() || pod == nil || !isReplaced(pod, s) {
+		return nil
+	}
+	return condition(sandboxv1beta1.ConditionPodRecreating, metav1.ConditionTrue, sandboxv1beta1.ReasonBackingOff,
+		fmt.Sprintf("%s; failed Pods in a row: %d; the next one is made at %s",
+			podFailure(pod), failuresBefore(pod)+1, recreateTime(pod).UTC().Format(time.RFC3339)))
 }
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

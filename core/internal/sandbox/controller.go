@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,17 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
-	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
@@ -62,37 +61,57 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Pacer holds statuses back that are mere steps on the way to Ready.
 	Pacer *pacer.Pacer[types.NamespacedName]
+	// Tries paces the creation of children that an obstacle blocks for as long as it is seen to stand.
+	Tries *pacer.Pacer[types.NamespacedName]
+	// WriteBehind holds patches of Pod metadata back, for WriteBehindWindow.
+	WriteBehind *pacer.Pacer[types.NamespacedName]
+	// WriteBehindWindow is how long; zero: not at all.
+	WriteBehindWindow time.Duration
 	// Echoes remembers what was written last of each Sandbox.
 	Echoes *consistency.Echoes[types.NamespacedName]
 	// ClusterDomain ends every DNS name, "cluster.local" on most clusters.
 	ClusterDomain string
+	// Metrics count what happens.
+	Metrics *Metrics
+	// Tracer follows each reconcile.
+	Tracer trace.Tracer
 }
 
 // Reconciler brings the children and the status of a Sandbox in line with its spec.
 type Reconciler struct {
-	client        client.Client
-	live          client.Reader
-	recorder      events.Recorder
-	clock         clock.PassiveClock
-	pacer         *pacer.Pacer[types.NamespacedName]
-	echoes        *consistency.Echoes[types.NamespacedName]
-	clusterDomain string
+	client            client.Client
+	live              client.Reader
+	recorder          events.Recorder
+	clock             clock.PassiveClock
+	pacer             *pacer.Pacer[types.NamespacedName]
+	tries             *pacer.Pacer[types.NamespacedName]
+	writeBehind       *pacer.Pacer[types.NamespacedName]
+	writeBehindWindow time.Duration
+	echoes            *consistency.Echoes[types.NamespacedName]
+	clusterDomain     string
+	metrics           *Metrics
+	tracer            trace.Tracer
 }
 
 // New returns a Reconciler.
 func New(config Config) *Reconciler {
 	return &Reconciler{
-		client:        config.Client,
-		live:          config.Live,
-		recorder:      config.Recorder,
-		clock:         config.Clock,
-		pacer:         config.Pacer,
-		echoes:        config.Echoes,
-		clusterDomain: config.ClusterDomain,
+		client:            config.Client,
+		live:              config.Live,
+		recorder:          config.Recorder,
+		clock:             config.Clock,
+		pacer:             config.Pacer,
+		tries:             config.Tries,
+		writeBehind:       config.WriteBehind,
+		writeBehindWindow: config.WriteBehindWindow,
+		echoes:            config.Echoes,
+		clusterDomain:     config.ClusterDomain,
+		metrics:           config.Metrics,
+		tracer:            config.Tracer,
 	}
 }
 
-// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/status,verbs=patch
 // +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims;services,verbs=get;list;watch;create;patch;delete
@@ -115,14 +134,15 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	err := r.client.Get(ctx, key, sandbox)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.pacer.Forget(key)
-		r.echoes.Forget(key)
+		r.forget(key)
 		return outcomes.Done()
 	case err != nil:
 		return outcomes.Failed(fmt.Errorf("reading Sandbox %q: %w", key.Name, err))
 	case sandbox.DeletionTimestamp != nil:
 		return outcomes.Done() // its owner references take the children along
 	}
+	ctx, span := r.startSpan(ctx, sandbox)
+	defer span.End()
 	var p plan
 	var d done
 	s, err := r.observe(ctx, sandbox)
@@ -131,7 +151,17 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		d = r.act(ctx, sandbox, p)
 	}
 	d.fail(err)
+	tell(span, d)
 	return r.report(ctx, s, p, d)
+}
+
+// forget drops what is known of a Sandbox that is gone.
+func (r *Reconciler) forget(key types.NamespacedName) {
+	for _, paced := range []*pacer.Pacer[types.NamespacedName]{r.pacer, r.tries, r.writeBehind} {
+		paced.Forget(key)
+	}
+	r.echoes.Forget(key)
+	r.metrics.forget(key)
 }
 
 // SetupWithManager registers the controller with as many workers.
@@ -140,6 +170,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 	if err != nil {
 		return fmt.Errorf("indexing Pods by their Sandbox: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &sandboxv1beta1.Sandbox{}, obstacleIndex, obstacleOf); err != nil {
+		return fmt.Errorf("indexing Sandboxes by what they wait for: %w", err)
+	}
 	byOwner := handler.EnqueueRequestsFromMapFunc(byOwnerName)
 	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.byOwnerOrOwnName)
 	err = ctrl.NewControllerManagedBy(mgr).
@@ -147,6 +180,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 		Watches(&corev1.Pod{}, byOwnerOrOwnName).
 		Watches(&corev1.Service{}, byOwnerOrOwnName).
 		Watches(&corev1.PersistentVolumeClaim{}, byOwner).
+		Watches(&corev1.ResourceQuota{}, handler.EnqueueRequestsFromMapFunc(r.thoseLimited), builder.WithPredicates(makesRoom())).
+		Watches(&corev1.LimitRange{}, handler.EnqueueRequestsFromMapFunc(r.thoseLimited)).
+		Watches(&nodev1.RuntimeClass{}, handler.EnqueueRequestsFromMapFunc(r.thoseOfRuntimeClass), builder.WithPredicates(appears())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest),
@@ -156,42 +192,4 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, 
 		return fmt.Errorf("registering the Sandbox controller: %w", err)
 	}
 	return nil
-}
-
-// wakes leaves out the event that our own write of a status brings back, unless it tells of another change as well, as after
-// a watch that was broken off. A status that somebody else wrote is put right at once: clients route by it.
-func (r *Reconciler) wakes() predicate.Predicate {
-	foreign := predicate.Funcs{UpdateFunc: func(change event.UpdateEvent) bool {
-		sandbox, ok := change.ObjectNew.(*sandboxv1beta1.Sandbox)
-		if !ok {
-			return true
-		}
-		status, err := names.Fingerprint(sandbox.Status)
-		return err != nil || !r.echoes.IsEcho(client.ObjectKeyFromObject(sandbox), status)
-	}}
-	return predicate.Or[client.Object](foreign,
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-}
-
-// byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for
-// what its predecessor left.
-func byOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
-	ref, ok := ownership.ControllerOf(obj, sandboxKind())
-	if !ok {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}}}
-}
-
-// byOwnerOrOwnName wakes the owner; without one, the Sandbox in whose way an object of its name stands.
-func (r *Reconciler) byOwnerOrOwnName(ctx context.Context, obj client.Object) []reconcile.Request {
-	if requests := byOwnerName(ctx, obj); requests != nil {
-		return requests
-	}
-	key := client.ObjectKeyFromObject(obj)
-	err := r.client.Get(ctx, key, &sandboxv1beta1.Sandbox{}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return nil // no such Sandbox
-	}
-	return []reconcile.Request{{NamespacedName: key}}
 }

@@ -15,14 +15,28 @@ func decide(s seen) plan {
 		return expiryPlan(s)
 	}
 	p := plan{
-		claims:  claimActions(s),
-		pod:     podStep(s),
-		service: serviceStep(s),
+		claims:      claimActions(s),
+		pod:         podStep(s),
+		service:     serviceStep(s),
+		dropPodName: podNameIsStale(s),
 	}
 	if at := s.sandbox.Spec.ShutdownTime; at != nil {
-		p.wake = at.Sub(s.now)
+		p.wakeWithin(at.Sub(s.now))
 	}
-	return p
+	if pod := s.pod(); p.pod.replace == nil && pod != nil && isReplaced(pod, s) {
+		p.wakeWithin(recreateTime(pod).Sub(s.now))
+	}
+	if p.pod.patch != nil && s.holdMetadata > 0 {
+		p.pod.patch = nil
+		p.wakeWithin(s.holdMetadata)
+	}
+	return withhold(s, p)
+}
+
+// podNameIsStale says whether the annotation by which clients of older releases find the Pod names one that is gone.
+func podNameIsStale(s seen) bool {
+	name := s.sandbox.Annotations[sandboxv1beta1.AnnotationPodName]
+	return name != "" && name != s.sandbox.Name && !s.podNameStands
 }
 
 // expiryPlan deletes the Sandbox, or its Pod and Service: whichever the policy says.
@@ -50,7 +64,7 @@ func targetOf(obj metav1.Object) target {
 }
 
 // refuse explains why an object of one of our names is left alone, and what its owner can do.
-func refuse(kind string, obj metav1.Object) refusal {
+func refuse(kind string, obj metav1.Object) error {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		return refusal(fmt.Sprintf("%s %q is controlled by %s %q: delete it or rename the Sandbox",
 			kind, obj.GetName(), ref.Kind, ref.Name))

@@ -39,11 +39,11 @@ func TestDecideAboutThePod(t *testing.T) {
 		"a Pod of the predecessor of that name is awaited": {seenWith(running, withForeignPod(runningPod(func(p *corev1.Pod) { p.OwnerReferences = owned("uid-old", "box") }))), podAction{}},
 		"a Pod that others control is refused by name": {
 			seenWith(running, withForeignPod(runningPod(func(p *corev1.Pod) { p.OwnerReferences = owned("uid-other", "other") }))),
-			podAction{refused: `Pod "box" is controlled by Sandbox "other": delete it or rename the Sandbox`},
+			podAction{refused: refusal(`Pod "box" is controlled by Sandbox "other": delete it or rename the Sandbox`)},
 		},
 		"an unowned Pod without our mark is refused": {
 			seenWith(running, withForeignPod(runningPod(unowned, unlabelled))),
-			podAction{refused: `Pod "box" exists and is not owned by this Sandbox: delete it, rename the Sandbox, or label it agents.x-k8s.io/adoptable=true to hand it over`},
+			podAction{refused: refusal(`Pod "box" exists and is not owned by this Sandbox: delete it, rename the Sandbox, or label it agents.x-k8s.io/adoptable=true to hand it over`)},
 		},
 		"an orphan with our own name hash is adopted (A1.26, A1.27)": {
 			seenWith(running, withForeignPod(runningPod(unowned))),
@@ -141,7 +141,7 @@ func TestDecideAboutClaims(t *testing.T) {
 			seenWith(box, withClaim(claim(func(c *corev1.PersistentVolumeClaim) {
 				c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "db", UID: "x", Controller: ptr.To(true)}}
 			}))),
-			[]claimAction{{refused: `PersistentVolumeClaim "data-box" is controlled by StatefulSet "db": delete it or rename the Sandbox`}},
+			[]claimAction{{refused: refusal(`PersistentVolumeClaim "data-box" is controlled by StatefulSet "db": delete it or rename the Sandbox`)}},
 		},
 		"an adoptable one is adopted (A6.2)": {
 			seenWith(box, withClaim(claim(func(c *corev1.PersistentVolumeClaim) {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,17 +45,26 @@ func transitions() []transition {
 	normal := func(reason, action string) func(string) events.Event {
 		return func(note string) events.Event { return events.Normal(reason, action, note) }
 	}
-	warning := func(reason, action string) func(string) events.Event {
-		return func(note string) events.Event { return events.Warning(reason, action, note) }
+	warning := func(reason string) func(string) events.Event {
+		return func(note string) events.Event { return events.Warning(reason, actionObserve, note) }
 	}
-	const ready, suspended, finished = sandboxv1beta1.ConditionReady, sandboxv1beta1.ConditionSuspended, sandboxv1beta1.ConditionFinished
+	const (
+		ready      = sandboxv1beta1.ConditionReady
+		scheduled  = sandboxv1beta1.ConditionPodScheduled
+		suspended  = sandboxv1beta1.ConditionSuspended
+		finished   = sandboxv1beta1.ConditionFinished
+		recreating = sandboxv1beta1.ConditionPodRecreating
+	)
 	return []transition{
 		{ready, metav1.ConditionTrue, "", normal(sandboxv1beta1.EventSandboxReady, actionObserve)},
 		{ready, metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxExpired, normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire)},
-		{ready, metav1.ConditionFalse, sandboxv1beta1.ReasonMultiplePods, warning(sandboxv1beta1.ReasonMultiplePods, actionObserve)},
+		{ready, metav1.ConditionFalse, sandboxv1beta1.ReasonMultiplePods, warning(sandboxv1beta1.ReasonMultiplePods)},
+		{scheduled, metav1.ConditionFalse, corev1.PodReasonUnschedulable, warning(sandboxv1beta1.EventSandboxPodUnschedulable)},
+		{scheduled, metav1.ConditionFalse, corev1.PodReasonSchedulingGated, normal(sandboxv1beta1.EventSandboxPodUnschedulable, actionObserve)},
+		{recreating, metav1.ConditionTrue, "", warning(sandboxv1beta1.ReasonPodFailed)},
 		{suspended, metav1.ConditionTrue, "", normal(sandboxv1beta1.EventSandboxSuspended, actionSuspend)},
 		{finished, metav1.ConditionTrue, sandboxv1beta1.ReasonPodSucceeded, normal(sandboxv1beta1.ReasonPodSucceeded, actionObserve)},
-		{finished, metav1.ConditionTrue, sandboxv1beta1.ReasonPodFailed, warning(sandboxv1beta1.ReasonPodFailed, actionObserve)},
+		{finished, metav1.ConditionTrue, sandboxv1beta1.ReasonPodFailed, warning(sandboxv1beta1.ReasonPodFailed)},
 	}
 }
 
@@ -64,7 +74,7 @@ func statusEvents(stored, written sandboxv1beta1.SandboxStatus, podError error) 
 	for _, t := range transitions() {
 		is := meta.FindStatusCondition(written.Conditions, t.kind)
 		if t.matches(is) && !t.matches(meta.FindStatusCondition(stored.Conditions, t.kind)) {
-			happened = append(happened, t.event(is.Message))
+			happened = append(happened, t.event(noteOf(is, written)))
 		}
 	}
 	if meta.IsStatusConditionTrue(stored.Conditions, sandboxv1beta1.ConditionSuspended) &&
@@ -77,13 +87,35 @@ func statusEvents(stored, written sandboxv1beta1.SandboxStatus, podError error) 
 	return happened
 }
 
+// noteOf is the condition's message; for a Pod that finds no node also that of Ready, which names the cause.
+func noteOf(is *metav1.Condition, written sandboxv1beta1.SandboxStatus) string {
+	if is.Type == sandboxv1beta1.ConditionPodScheduled {
+		return is.Message + " (" + readyMessage(written) + ")"
+	}
+	return is.Message
+}
+
 func (t transition) matches(c *metav1.Condition) bool {
 	return c != nil && c.Status == t.status && (t.reason == "" || c.Reason == t.reason)
+}
+
+func readyReason(status sandboxv1beta1.SandboxStatus) string {
+	if ready := meta.FindStatusCondition(status.Conditions, sandboxv1beta1.ConditionReady); ready != nil {
+		return ready.Reason
+	}
+	return ""
 }
 
 func readyMessage(status sandboxv1beta1.SandboxStatus) string {
 	if ready := meta.FindStatusCondition(status.Conditions, sandboxv1beta1.ConditionReady); ready != nil {
 		return ready.Message
+	}
+	return ""
+}
+
+func finishedReason(status sandboxv1beta1.SandboxStatus) string {
+	if finished := meta.FindStatusCondition(status.Conditions, sandboxv1beta1.ConditionFinished); finished != nil {
+		return finished.Reason
 	}
 	return ""
 }

@@ -15,6 +15,9 @@ func failureReason(err error) string {
 	if isPermanent(err) {
 		return sandboxv1beta1.ReasonInvalidConfiguration
 	}
+	if obstacle, ok := errors.AsType[blocked](err); ok {
+		return obstacle.reason
+	}
 	return sandboxv1beta1.ReasonReconcilerError
 }
 
@@ -33,12 +36,17 @@ func worst(failures []error) error {
 	return failures[0]
 }
 
+// failureMessage tells all failures; an obstacle needs no word of the errors that it brought about.
 func failureMessage(failures []error) string {
 	texts := make([]string, 0, len(failures))
+	prefix := ""
 	for _, err := range failures {
+		if _, ok := errors.AsType[blocked](err); !ok {
+			prefix = "Error seen: "
+		}
 		texts = append(texts, err.Error())
 	}
-	return "Error seen: " + strings.Join(texts, "; ")
+	return prefix + strings.Join(texts, "; ")
 }
 
 // isPointless says whether trying again is in vain though nothing is wrong with the Sandbox: its namespace is going, and takes
@@ -47,11 +55,17 @@ func isPointless(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// retryable joins the errors that may pass; nil when none does.
+// isWithheld says whether the API server was not asked, since an obstacle was seen to stand.
+func isWithheld(err error) bool {
+	obstacle, ok := errors.AsType[blocked](err)
+	return ok && obstacle.refusal == nil
+}
+
+// retryable joins the errors that may pass and that nothing but another try can tell; nil when none does.
 func retryable(failures []error) error {
 	var passing []error
 	for _, err := range failures {
-		if !isPermanent(err) && !isPointless(err) {
+		if !isPermanent(err) && !isPointless(err) && !isWithheld(err) {
 			passing = append(passing, err)
 		}
 	}

@@ -33,12 +33,22 @@ type seen struct {
 	specHash string
 	// podsUnknown says that the Pods could not be read.
 	podsUnknown bool
+	// podNameStands says that the Pod that the Sandbox's annotation names exists, whosoever it is.
+	podNameStands bool
+	// around is read only for a Sandbox whose status says that an obstacle blocks it.
+	around *surroundings
+	// nextTry is how long what an obstacle blocks is not tried for as long as it is seen to stand.
+	nextTry time.Duration
+	// holdMetadata is how long a patch of the Pod's metadata is held back.
+	holdMetadata time.Duration
+	// missingClasses are the StorageClasses that claims of a Pod without a node name and that do not exist, by claim.
+	missingClasses map[string]string
 }
 
 // observe reads everything that a decision about the Sandbox rests on, from the cache. Reads by name wait until the
 // cache has caught up with this process's own writes of that name. On an error what was read is returned with it.
 func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (seen, error) {
-	s := seen{now: r.clock.Now(), sandbox: sandbox, claims: map[string]*corev1.PersistentVolumeClaim{}}
+	s := seen{now: r.clock.Now(), sandbox: sandbox, claims: map[string]*corev1.PersistentVolumeClaim{}, missingClasses: map[string]string{}}
 	var err error
 	if s.specHash, err = names.Fingerprint(&sandbox.Spec.PodTemplate.Spec); err != nil {
 		return s, err
@@ -58,6 +68,7 @@ func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 			s.claims[name] = claim
 		}
 	}
+	s.holdMetadata = r.holdMetadata(s)
 	service := &corev1.Service{}
 	found, err := r.get(ctx, client.ObjectKeyFromObject(sandbox), service)
 	if err != nil {
@@ -66,7 +77,10 @@ func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 	if found {
 		s.service = service
 	}
-	return s, nil
+	if err := r.observeStorageClasses(ctx, &s); err != nil {
+		return s, err
+	}
+	return s, r.observeObstacle(ctx, &s)
 }
 
 // observePods reads the Pod of the Sandbox's name first, since that read waits for this process's own writes of it;
@@ -79,6 +93,11 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	}
 	if found && !isOurs(named, s.sandbox) {
 		s.foreignPod = named
+	}
+	if name := s.sandbox.Annotations[sandboxv1beta1.AnnotationPodName]; name != "" && name != s.sandbox.Name {
+		if s.podNameStands, err = r.get(ctx, types.NamespacedName{Namespace: s.sandbox.Namespace, Name: name}, &corev1.Pod{}); err != nil {
+			return fmt.Errorf("reading Pod %q, which annotation %s names: %w", name, sandboxv1beta1.AnnotationPodName, err)
+		}
 	}
 	var owned corev1.PodList
 	err = r.client.List(ctx, &owned, client.InNamespace(s.sandbox.Namespace),
@@ -99,6 +118,20 @@ func (r *Reconciler) get(ctx context.Context, key types.NamespacedName, into cli
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// holdMetadata is how much longer a change of the Pod's metadata waits for further ones.
+func (r *Reconciler) holdMetadata(s seen) time.Duration {
+	key := client.ObjectKeyFromObject(s.sandbox)
+	if pod := s.pod(); r.writeBehindWindow == 0 || pod == nil || driftOf(pod, s) == nil {
+		r.writeBehind.Forget(key)
+		return 0
+	}
+	hold := r.writeBehind.Hold(key, s.now, r.writeBehindWindow)
+	if hold == 0 {
+		r.writeBehind.Forget(key)
+	}
+	return hold
 }
 
 // pod is the one Pod of the Sandbox; nil when there is none, or more than one.

@@ -16,23 +16,34 @@ type plan struct {
 	service serviceAction
 	// remove deletes the Sandbox itself.
 	remove *target
+	// dropPodName removes the annotation that names a Pod which is gone.
+	dropPodName bool
 	// wake is how long until time alone changes the plan; zero means never.
 	wake time.Duration
+}
+
+// wakeWithin brings the next look forward to d from now.
+func (p *plan) wakeWithin(d time.Duration) {
+	if d > 0 && (p.wake == 0 || d < p.wake) {
+		p.wake = d
+	}
 }
 
 // claimAction is what is done about one PersistentVolumeClaim: one of its fields is set.
 type claimAction struct {
 	create  *corev1.PersistentVolumeClaim
 	adopt   *metadataPatch
-	refused refusal
+	refused error
 }
 
-// podAction is what is done about the Pod: one of its fields is set, or none.
+// podAction is what is done about the Pod: one of its fields is set, or none; replace comes with create.
 type podAction struct {
+	// replace deletes the Pod of that name which failed, before create makes its successor.
+	replace *target
 	create  *corev1.Pod
 	patch   *metadataPatch
 	remove  []target
-	refused refusal
+	refused error
 }
 
 // serviceAction is what is done about the Service: one of its fields is set, or none.
@@ -40,7 +51,7 @@ type serviceAction struct {
 	create  *corev1.Service
 	patch   *servicePatch
 	remove  *target
-	refused refusal
+	refused error
 }
 
 // target names an object to delete. The delete fails when the object is another by now, and, with a

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +21,8 @@ func podStep(s seen) podAction {
 		return podAction{remove: livingPods(s)}
 	case len(s.pods) > 1:
 		return podAction{}
+	case pod != nil && isReplaced(pod, s) && !s.now.Before(recreateTime(pod)):
+		return replacement(pod, s)
 	case pod != nil:
 		return podAction{patch: driftOf(pod, s)}
 	case s.foreignPod != nil:
@@ -28,6 +32,23 @@ func podStep(s seen) podAction {
 	default:
 		return podAction{create: desiredPod(s)}
 	}
+}
+
+// isReplaced says whether the Pod has failed and another is to take its place.
+func isReplaced(pod *corev1.Pod, s seen) bool {
+	return isRecreated(s.sandbox) && !s.suspended() && podFailed(pod) && pod.DeletionTimestamp == nil
+}
+
+// replacement deletes the failed Pod and makes the next one, which counts the failures before it. A Pod of another name is
+// only deleted: its successor is made once it is gone, for there are never two at a time.
+func replacement(pod *corev1.Pod, s seen) podAction {
+	failed := targetOf(pod)
+	if pod.Name != s.sandbox.Name {
+		return podAction{remove: []target{failed}}
+	}
+	next := desiredPod(s)
+	next.Annotations[sandboxv1beta1.AnnotationPodFailures] = strconv.Itoa(failuresBefore(pod) + 1)
+	return podAction{replace: &failed, create: next}
 }
 
 func foreignPodStep(s seen) podAction {
@@ -69,8 +90,7 @@ func driftOf(pod *corev1.Pod, s seen) *metadataPatch {
 
 func podMetadataPatch(pod *corev1.Pod, s seen) *metadataPatch {
 	current := podmeta.Metadata{Labels: pod.Labels, Annotations: pod.Annotations}
-	madeFrom := pod.Annotations[sandboxv1beta1.AnnotationPodSpecHash]
-	change := metadataRules().Change(current, podMetadata(s.sandbox, madeFrom))
+	change := metadataRules().Change(current, podMetadata(s.sandbox, madeWith(pod)))
 	change.UID = pod.UID
 	return &metadataPatch{name: pod.Name, metadata: change}
 }
@@ -83,13 +103,23 @@ func metadataRules() podmeta.Rules {
 	}
 }
 
-// podMetadata is what the Pod of a Sandbox carries; specHash, unless empty, is what it was made from.
-func podMetadata(sandbox *sandboxv1beta1.Sandbox, specHash string) podmeta.Metadata {
-	template := sandbox.Spec.PodTemplate.Metadata
-	system := podmeta.Metadata{Labels: podSelector(sandbox), Annotations: map[string]string{}}
-	if specHash != "" {
-		system.Annotations[sandboxv1beta1.AnnotationPodSpecHash] = specHash
+// madeWith are the annotations that a Pod got when it was made and keeps.
+func madeWith(pod *corev1.Pod) map[string]string {
+	made := map[string]string{}
+	for _, key := range []string{sandboxv1beta1.AnnotationPodSpecHash, sandboxv1beta1.AnnotationPodFailures} {
+		if value, ok := pod.Annotations[key]; ok {
+			made[key] = value
+		}
 	}
+	return made
+}
+
+// podMetadata is what the Pod of a Sandbox carries, made with those annotations.
+func podMetadata(sandbox *sandboxv1beta1.Sandbox, made map[string]string) podmeta.Metadata {
+	template := sandbox.Spec.PodTemplate.Metadata
+	labels := inheritedLabels(sandbox)
+	maps.Copy(labels, podSelector(sandbox))
+	system := podmeta.Metadata{Labels: labels, Annotations: made}
 	return metadataRules().Desired(podmeta.Metadata{Labels: template.Labels, Annotations: template.Annotations}, system)
 }
 
@@ -102,7 +132,7 @@ func podSelector(sandbox *sandboxv1beta1.Sandbox) map[string]string {
 }
 
 func desiredPod(s seen) *corev1.Pod {
-	metadata := podMetadata(s.sandbox, s.specHash)
+	metadata := podMetadata(s.sandbox, map[string]string{sandboxv1beta1.AnnotationPodSpecHash: s.specHash})
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            s.sandbox.Name,

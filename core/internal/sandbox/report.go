@@ -27,8 +27,10 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 	r.recorder.Emit(s.sandbox, childEvents(p, d)...)
 	if d.removed {
 		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
+		r.metrics.removed(s.sandbox)
 		return reconcile.Done()
 	}
+	r.metrics.watch(s)
 	wanted := desiredStatus(afterActing(s, p, d), d.errors, r.clusterDomain)
 	held, err := r.writeStatus(ctx, s, wanted, d.podError)
 	if err != nil {
@@ -66,6 +68,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		return 0, err
 	}
 	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
+	r.metrics.count(s, wanted)
 	return 0, nil
 }
 
@@ -188,7 +191,7 @@ func selector(s seen) string {
 func allConditions(s seen, failures []error) []metav1.Condition {
 	var all []metav1.Condition
 	for _, current := range []*metav1.Condition{
-		suspendedCondition(s), scheduledCondition(s), readyCondition(s, failures), driftedCondition(s),
+		suspendedCondition(s), scheduledCondition(s), readyCondition(s, failures), driftedCondition(s), recreatingCondition(s),
 	} {
 		if current != nil {
 			current.ObservedGeneration = s.sandbox.Generation

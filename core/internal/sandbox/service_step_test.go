@@ -53,11 +53,11 @@ func TestDecideAboutTheService(t *testing.T) {
 		},
 		"but not one with a cluster IP": {
 			seenWith(sandboxWith(service(true)), withService(ownService(noOwner, func(s *corev1.Service) { s.Spec.ClusterIP = "10.96.0.7" }))),
-			serviceAction{refused: `Service "box" is not headless and cannot be taken over: delete it, or create it with clusterIP: None`},
+			serviceAction{refused: refusal(`Service "box" is not headless and cannot be taken over: delete it, or create it with clusterIP: None`)},
 		},
 		"another's is refused": {
 			seenWith(sandboxWith(service(true)), withService(ownService(func(s *corev1.Service) { s.OwnerReferences = owned("uid-other", "other") }))),
-			serviceAction{refused: `Service "box" is controlled by Sandbox "other": delete it or rename the Sandbox`},
+			serviceAction{refused: refusal(`Service "box" is controlled by Sandbox "other": delete it or rename the Sandbox`)},
 		},
 	}
 	for name, tc := range cases {
