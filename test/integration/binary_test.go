@@ -64,6 +64,8 @@ func TestWrongFlagsEndWithOneLine(t *testing.T) {
 		"retrying takes longer than the renewal": {[]string{"--leader-elect-retry-period=11s"}, 1, []string{"--leader-elect-renew-deadline=10s", "11s"}},
 		"an unknown TLS version":                 {[]string{"--tls-min-version=TLS9"}, 1, []string{"--tls-min-version=TLS9", "VersionTLS13"}},
 		"a kubeconfig that is missing":           {[]string{"--kubeconfig=/nowhere"}, 1, []string{"/nowhere"}},
+		"a negative window":                      {[]string{"--sandbox-write-behind-window=-1s"}, 1, []string{"--sandbox-write-behind-window=-1s", "0 or above"}},
+		"a webhook flag of older releases":       {[]string{"--enable-conversion-webhook"}, 2, []string{"--enable-conversion-webhook"}},
 		"the first of two that are out of bounds": {
 			[]string{"--kube-api-burst=0", "--sandbox-concurrent-workers=0"}, 1, []string{"--kube-api-burst=0"},
 		},

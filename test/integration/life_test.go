@@ -96,6 +96,7 @@ func endsAnyway(line string) bool {
 		(strings.Contains(line, `"error":"leader election lost"`) || strings.Contains(line, `context canceled"`))
 }
 
+// A8.8.
 func TestEventsReachTheUserUnderTheRenderedRole(t *testing.T) {
 	testkit.StartKubelet(t, apiServer.Config)
 	startController(t)
@@ -105,9 +106,9 @@ func TestEventsReachTheUserUnderTheRenderedRole(t *testing.T) {
 	fixture.Must(t, user, sandbox, await.Ready())
 	for _, reason := range []string{sandboxv1beta1.EventSandboxPodCreated, sandboxv1beta1.EventSandboxReady} {
 		testkit.Eventually(t, "Event "+reason, func() error {
-			output, err := kubectl(t, "", "-n", namespace, "get", "events", "-o", "jsonpath={.items[*].reason}")
-			if err == nil && !strings.Contains(" "+output+" ", " "+reason+" ") {
-				err = fmt.Errorf("there are only %q", output)
+			output, err := kubectl(t, "", "-n", namespace, "describe", "sandbox", "box")
+			if err == nil && !strings.Contains(output, " "+reason+" ") {
+				err = fmt.Errorf("kubectl describe says only\n%s", output)
 			}
 			return err
 		})
