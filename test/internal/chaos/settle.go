@@ -10,7 +10,7 @@ import (
 
 const (
 	// settlePatience bounds how long it may take until all is as it should be.
-	settlePatience = 90 * time.Second
+	settlePatience = 2 * time.Minute
 	// restFor is how long nothing may change for all to be at rest.
 	restFor = 3 * time.Second
 	// lookEvery is the time between two looks at all there is.

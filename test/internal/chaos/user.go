@@ -19,7 +19,7 @@ import (
 
 const (
 	// namePatience is how long a name may stay taken by a Sandbox that was deleted.
-	namePatience = time.Minute
+	namePatience = 3 * time.Minute
 	// namePause lies between two tries of a name that is taken.
 	namePause = 50 * time.Millisecond
 	// settledAge is how old a PersistentVolumeClaim is of which the garbage collector is sure to know: it orphans those it

@@ -11,7 +11,7 @@ import (
 
 const (
 	// meanPause lies between two actions of a user; each is drawn evenly from nothing to twice as much.
-	meanPause = 500 * time.Millisecond
+	meanPause = 650 * time.Millisecond
 	// newShare is how often, in percent, a user makes the next Sandbox while some were never made.
 	newShare = 65
 	// longestExpiry bounds the time until a shutdownTime that is near.
