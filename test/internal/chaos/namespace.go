@@ -35,11 +35,20 @@ func (p *play) makeNamespace(ctx context.Context) error {
 }
 
 func (p *play) removeNamespace(ctx context.Context) error {
+	if err := p.deleteNamespace(ctx); err != nil {
+		return err
+	}
 	namespace := &corev1.Namespace{ObjectMeta: fixture.Named("", p.settings.Variant.namespace())}
-	if err := p.client.Delete(ctx, namespace.DeepCopy()); client.IgnoreNotFound(err) != nil {
+	return await.Gone(ctx, p.client, namespace, undoPatience)
+}
+
+// deleteNamespace does not wait for the end, which takes long when Pods take their time.
+func (p *play) deleteNamespace(ctx context.Context) error {
+	namespace := &corev1.Namespace{ObjectMeta: fixture.Named("", p.settings.Variant.namespace())}
+	if err := p.client.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting namespace %s: %w", namespace.Name, err)
 	}
-	return await.Gone(ctx, p.client, namespace, undoPatience)
+	return nil
 }
 
 // awaitCollector returns once the garbage collector knows Sandboxes: only then does one go that is deleted without its

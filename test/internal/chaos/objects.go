@@ -18,9 +18,10 @@ func desiredSandbox(namespace, name string, shape schedule.Shape, now time.Time)
 	sandbox := fixture.Sandbox(namespace, name)
 	spec := &sandbox.Spec
 	spec.PodTemplate.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080}}
+	// The annotation of a Pod can change when another Sandbox takes it over, its grace period cannot.
+	spec.PodTemplate.Spec.TerminationGracePeriodSeconds = ptr.To(max(1, shape.GraceSeconds))
 	spec.PodTemplate.Metadata.Annotations = map[string]string{devcluster.TerminateAnnotation: devcluster.TerminateAtOnce}
 	if shape.GraceSeconds > 0 {
-		spec.PodTemplate.Spec.TerminationGracePeriodSeconds = ptr.To(shape.GraceSeconds)
 		spec.PodTemplate.Metadata.Annotations[devcluster.TerminateAnnotation] = devcluster.TerminateSlowly
 	}
 	if shape.Disk {

@@ -30,7 +30,7 @@ type observer struct {
 	mu        sync.Mutex
 	sandboxes map[types.UID]string
 	children  map[types.UID]known // Pods and PersistentVolumeClaims that exist
-	disks     check.Disks
+	disks     disks
 	// made are Pods that had an owner from the first, adopted Pods and PersistentVolumeClaims that got one later.
 	made, adopted int
 	latest        time.Time
@@ -46,7 +46,7 @@ func newObserver(d *diary, broken func(check.Violation)) *observer {
 	return &observer{
 		diary: d, broken: broken, latest: time.Now(),
 		sandboxes: map[types.UID]string{}, children: map[types.UID]known{},
-		disks: check.Disks{},
+		disks: newDisks(),
 	}
 }
 
@@ -129,6 +129,9 @@ func (o *observer) forget(obj any) {
 		name = check.SandboxOfClaim(name)
 	}
 	o.diary.note(name, "%T gone, UID %s", object, object.GetUID())
+	if sandbox, isSandbox := object.(*sandboxv1beta1.Sandbox); isSandbox {
+		o.judgeDisk(name, o.disks.forget(sandbox))
+	}
 	delete(o.sandboxes, object.GetUID())
 	delete(o.children, object.GetUID())
 }
@@ -166,26 +169,26 @@ func (o *observer) checkOnePod(pod *corev1.Pod) {
 
 // checkOneDisk finds that a Sandbox has another disk than before.
 func (o *observer) checkOneDisk(claim *corev1.PersistentVolumeClaim) {
-	owner := o.children[claim.UID].owner
-	if owner.UID == "" {
-		return
+	if owner := o.children[claim.UID].owner; owner.UID != "" {
+		o.judgeDisk(owner.Name, o.disks.see(owner.UID, claim))
 	}
-	if before, had := o.disks[owner.UID]; had && before != claim.UID {
-		o.fail(check.KindClaim, claim.Name, owner.Name, fmt.Sprintf(
-			"its Sandbox (UID %s) had the one of UID %s before, and has that of UID %s now", owner.UID, before, claim.UID))
+}
+
+func (o *observer) judgeDisk(sandbox, broken string) {
+	if broken != "" {
+		o.fail(check.KindClaim, check.ClaimName(sandbox), sandbox, broken)
 	}
-	o.disks[owner.UID] = claim.UID
 }
 
 func (o *observer) fail(kind, name, sandbox, broken string) {
 	o.broken(check.Violation{Kind: kind, Name: name, Sandbox: sandbox, Broken: broken, History: o.diary.about(sandbox)})
 }
 
-// lastDisks returns the disks that Sandboxes had last.
-func (o *observer) lastDisks() check.Disks {
+// firstDisks returns the disks that Sandboxes had first.
+func (o *observer) firstDisks() check.Disks {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return maps.Clone(o.disks)
+	return maps.Clone(o.disks.first)
 }
 
 // latestEvent is when something was last seen to change.

@@ -40,8 +40,16 @@ func meta(name, uid, owner string) metav1.ObjectMeta {
 
 func pod(name, uid, owner string) *corev1.Pod { return &corev1.Pod{ObjectMeta: meta(name, uid, owner)} }
 
-func claim(uid, owner string) *corev1.PersistentVolumeClaim {
-	return &corev1.PersistentVolumeClaim{ObjectMeta: meta("data-box", uid, owner)}
+func claim(uid, owner, version string) *corev1.PersistentVolumeClaim {
+	object := meta("data-box", uid, owner)
+	object.ResourceVersion = version
+	return &corev1.PersistentVolumeClaim{ObjectMeta: object}
+}
+
+func sandbox(uid, version string) *sandboxv1beta1.Sandbox {
+	object := meta("box", uid, "")
+	object.ResourceVersion = version
+	return &sandboxv1beta1.Sandbox{ObjectMeta: object}
 }
 
 func TestObserverFindsWhatMustNeverBe(t *testing.T) {
@@ -77,15 +85,28 @@ func TestObserverFindsWhatMustNeverBe(t *testing.T) {
 			w.OnUpdate(pod("other", "pod-2", ""), pod("other", "pod-2", "a"))
 		}, "Pod other: there are two of Sandbox box at a time"},
 		"a disk that is taken over by a later Sandbox": {func(w *watched) {
-			w.OnAdd(claim("disk", "a"), false)
-			w.OnUpdate(claim("disk", "a"), claim("disk", ""))
-			w.OnUpdate(claim("disk", ""), claim("disk", "b"))
+			w.OnAdd(claim("disk", "a", "1"), false)
+			w.OnUpdate(claim("disk", "a", "1"), claim("disk", "", "2"))
+			w.OnDelete(sandbox("a", "3"))
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "b", "4"))
 		}, ""},
-		"a disk that is replaced": {func(w *watched) {
-			w.OnAdd(claim("disk", "a"), false)
-			w.OnDelete(claim("disk", "a"))
-			w.OnAdd(claim("disk-2", "a"), false)
-		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk before"},
+		"a disk that is replaced before its Sandbox ends": {func(w *watched) {
+			w.OnAdd(claim("disk", "a", "1"), false)
+			w.OnDelete(claim("disk", "a", "2"))
+			w.OnAdd(claim("disk-2", "a", "3"), false)
+			w.OnDelete(sandbox("a", "4"))
+		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk first and got another"},
+		"a disk that is replaced before the end of its Sandbox, which is seen first": {func(w *watched) {
+			w.OnAdd(claim("disk", "a", "1"), false)
+			w.OnDelete(sandbox("a", "4"))
+			w.OnAdd(claim("disk-2", "a", "3"), false)
+		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk first and got another"},
+		"a disk that a late controller makes for a Sandbox that is gone": {func(w *watched) {
+			w.OnAdd(claim("disk", "a", "1"), false)
+			w.OnDelete(sandbox("a", "2"))
+			w.OnDelete(claim("disk", "a", "3"))
+			w.OnAdd(claim("disk-2", "a", "4"), false)
+		}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

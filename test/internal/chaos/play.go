@@ -78,7 +78,7 @@ func (p *play) names() []string {
 	return all
 }
 
-// play makes the namespace, runs and removes it.
+// play makes the namespace, runs, and leaves the namespace to be removed.
 func (p *play) play(ctx context.Context) (Result, error) {
 	if err := p.makeNamespace(ctx); err != nil {
 		return Result{}, err
@@ -86,7 +86,7 @@ func (p *play) play(ctx context.Context) (Result, error) {
 	result, err := p.run(ctx)
 	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 	defer cancel()
-	return result, errors.Join(err, p.removeNamespace(undoing))
+	return result, errors.Join(err, p.deleteNamespace(undoing))
 }
 
 // run begins to watch and to count, starts controllers, and lets loose.

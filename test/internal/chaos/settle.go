@@ -54,7 +54,7 @@ func (p *play) judge(ctx context.Context, o *observer) ([]check.Violation, error
 	if err != nil {
 		return nil, err
 	}
-	return check.Case{World: world, Disks: o.lastDisks(), Accounts: p.accounts, Now: time.Now()}.Violations(), nil
+	return check.Case{World: world, Disks: o.firstDisks(), Accounts: p.accounts, Now: time.Now()}.Violations(), nil
 }
 
 // report records violations, the first of them with what happened before.

@@ -137,7 +137,7 @@ func TestBrokenChildrenAreFound(t *testing.T) {
 		"a Pod that does not go":               {running, terminate, "Pod box: it has been terminating since 2026-01-01"},
 		"no PersistentVolumeClaim":             {suspended, func(c *check.Case) { c.World.Claims = nil }, "want one PersistentVolumeClaim, there are 0"},
 		"an expired one without its disk":      {expired, func(c *check.Case) { c.World.Claims = nil }, "want one PersistentVolumeClaim, there are 0"},
-		"another disk than before":             {running, func(c *check.Case) { c.World.Claims[0].UID = "other" }, "its UID is other, and its Sandbox had one of UID uid-disk"},
+		"another disk than before":             {running, func(c *check.Case) { c.World.Claims[0].UID = "other" }, "its UID is other, and its Sandbox had one of UID uid-disk first"},
 		"a disk of a Sandbox that is gone":     {gone, func(c *check.Case) { c.World.Claims = running().World.Claims }, "PersistentVolumeClaim data-box: its Sandbox (UID uid-box) does not exist"},
 		"a disk that was left behind and lost": {orphaned, func(c *check.Case) { c.World.Claims = nil }, "the one that was left behind (UID uid-disk) is gone"},
 		"a disk that was left and replaced":    {running, func(c *check.Case) { c.Accounts[box].Disk = "uid-left" }, "the one that was left behind (UID uid-left) is gone"},

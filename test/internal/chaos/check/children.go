@@ -23,7 +23,7 @@ func (s *subject) judgeClaims() {
 	case s.hasClaim() && s.claims[0].Name != ClaimName(name):
 		s.fail(KindClaim, s.claims[0].Name, name, "want the name %s", ClaimName(name))
 	case s.hasClaim() && s.claims[0].UID != s.Disks[s.sandbox.UID]:
-		s.fail(KindClaim, s.claims[0].Name, name, "its UID is %s, and its Sandbox had one of UID %s",
+		s.fail(KindClaim, s.claims[0].Name, name, "its UID is %s, and its Sandbox had one of UID %s first",
 			s.claims[0].UID, s.Disks[s.sandbox.UID])
 	}
 }

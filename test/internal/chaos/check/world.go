@@ -20,7 +20,7 @@ type World struct {
 	Services  []corev1.Service
 }
 
-// Disks are the PersistentVolumeClaims that a watch has seen last of Sandboxes, by their UIDs.
+// Disks are the PersistentVolumeClaims that a watch has seen first of Sandboxes, by their UIDs.
 type Disks map[types.UID]types.UID
 
 // Read reads a namespace.
