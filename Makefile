@@ -71,6 +71,11 @@ bench: $(BIN)/devcluster ## Measure. ARGS="..." goes to the benchmark.
 	go build -o $(BIN)/bench ./test/bench
 	$(BIN)/bench $(ARGS)
 
+.PHONY: chaos
+chaos: ## Kill controllers while 300 Sandboxes are at work, and check every object. ARGS="..." goes to chaos.
+	go build -o $(BIN)/chaos ./test/cmd/chaos
+	$(BIN)/chaos $(ARGS)
+
 .PHONY: race-warning
 race-warning:
 	$(if $(RACE),@true,@echo "WARNING: no C compiler ($$(go env CC)): tests run WITHOUT the race detector" >&2)

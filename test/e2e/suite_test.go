@@ -38,9 +38,45 @@ const (
 )
 
 var (
-	user   client.WithWatch
-	config *rest.Config
+	user       client.WithWatch
+	config     *rest.Config
+	controller runner
 )
+
+// runner is the controller that tests have beside them, and what it is started with.
+type runner struct {
+	install.ControllerOptions
+	// suite ends when the tests are interrupted.
+	suite   context.Context
+	process *install.Controller
+}
+
+func (r *runner) start() (err error) {
+	r.process, err = install.StartController(r.suite, config, r.ControllerOptions)
+	return err
+}
+
+func (r *runner) stop() error {
+	if r.process == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.suite), undoTimeout)
+	defer cancel()
+	return r.process.Stop(ctx)
+}
+
+// pauseController stops the controller until the test ends, for a test that runs its own.
+func pauseController(t *testing.T) {
+	t.Helper()
+	if err := controller.stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := controller.start(); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -78,14 +114,11 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	if user, err = await.NewClient(config); err != nil {
 		return 0, err
 	}
-	controller, err := startController(ctx, root)
-	if err != nil {
+	if err := startController(ctx, root); err != nil {
 		return 0, err
 	}
 	code = m.Run()
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	return code, controller.Stop(stopping)
+	return code, controller.stop()
 }
 
 // openCluster returns the kubeconfig of the cluster to test on, and what ends the cluster. It is one of the tests' own, unless
@@ -110,31 +143,32 @@ func openCluster(ctx context.Context, root string) (string, func(context.Context
 }
 
 // startController installs the asset, with no replicas of its Deployment, and runs the controller on this machine.
-func startController(ctx context.Context, root string) (*install.Controller, error) {
+func startController(ctx context.Context, root string) error {
 	manifest, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox.yaml"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	objects, err := install.Parse(manifest)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := install.WithoutReplicas(objects); err != nil {
-		return nil, err
+		return err
 	}
 	if err := install.ApplyObjects(ctx, config, objects); err != nil {
-		return nil, err
+		return err
 	}
 	binary, err := install.BuildController(ctx, install.Build{Root: root, Race: raceDetector})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out, err := os.Create(filepath.Join(root, "bin", "e2e-controller.log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fmt.Fprintln(os.Stderr, "the controller's log is", out.Name())
-	return install.StartController(ctx, config, install.ControllerOptions{Binary: binary, Log: out})
+	controller = runner{suite: ctx, ControllerOptions: install.ControllerOptions{Binary: binary, Log: out}}
+	return controller.start()
 }
 
 // newNamespace makes a namespace in which Pods are admitted, and deletes it in the end.

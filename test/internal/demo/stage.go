@@ -158,16 +158,12 @@ func (s *stage) install(ctx context.Context) error {
 
 // refuseSecondController fails on a cluster whose own controller is at work: a local one would have to switch it off.
 func (s *stage) refuseSecondController(ctx context.Context) error {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreController}}
-	err := s.client.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("looking for Deployment %s: %w", deployment.Name, err)
-	}
-	if err == nil && ptr.Deref(deployment.Spec.Replicas, 1) > 0 {
+	replicas, err := install.Replicas(ctx, s.client)
+	if err == nil && replicas > 0 {
 		return fmt.Errorf("the cluster runs Deployment %s/%s already: use it with --controller=%s, or scale it to 0 first",
-			deployment.Namespace, deployment.Name, ControllerCluster)
+			install.Namespace, install.CoreController, ControllerCluster)
 	}
-	return nil
+	return err
 }
 
 // startController runs the controller on this machine.

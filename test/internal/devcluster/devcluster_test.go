@@ -268,3 +268,9 @@ func TestObjectsNameTheirUsers(t *testing.T) {
 		}
 	}
 }
+
+func TestStagesNameTheAnnotation(t *testing.T) {
+	if want := TerminateAnnotation + `"] == "` + TerminateSlowly + `"`; !strings.Contains(string(stagesYAML), want) {
+		t.Errorf("stages.yaml does not mention %s", want)
+	}
+}

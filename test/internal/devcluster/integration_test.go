@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/build"
 )
@@ -38,6 +40,7 @@ func TestClustersSideBySide(t *testing.T) {
 		}
 	}
 	t.Run("a Pod with a claim runs on a simulated node", func(t *testing.T) { testPodWithClaim(t, clientOf(t, one)) })
+	t.Run("a Pod takes its grace period to end if it asks to", func(t *testing.T) { testSlowPod(t, clientOf(t, one)) })
 	t.Run("up leaves a running cluster as it is", func(t *testing.T) {
 		before := pids(t, one)
 		if diff := cmp.Diff(before, pids(t, up(t, first))); diff != "" {
@@ -110,6 +113,37 @@ func testPodWithClaim(t *testing.T, client kubernetes.Interface) {
 		_, err := client.CoreV1().PersistentVolumes().Get(ctx, bound.Spec.VolumeName, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
+}
+
+func testSlowPod(t *testing.T, client kubernetes.Interface) {
+	const grace = 3 * time.Second
+	ctx, pods := t.Context(), client.CoreV1().Pods(metav1.NamespaceDefault)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "slow", Annotations: map[string]string{TerminateAnnotation: TerminateSlowly}},
+		Spec: corev1.PodSpec{
+			Containers:                    []corev1.Container{{Name: "c", Image: "none"}},
+			TerminationGracePeriodSeconds: ptr.To(int64(grace.Seconds())),
+		},
+	}
+	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Pod is ready", func() bool {
+		got, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
+		return err == nil && podReady(got)
+	})
+	began := time.Now()
+	if err := pods.Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Pod is gone", func() bool {
+		_, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	// A deletionTimestamp has whole seconds.
+	if took := time.Since(began); took < grace-time.Second {
+		t.Errorf("it took %s to end, want %s", took, grace)
+	}
 }
 
 func podReady(pod *corev1.Pod) bool {

@@ -2,6 +2,7 @@ package devcluster
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"runtime"
 	"time"
@@ -14,6 +15,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
+
+// How a Pod on a simulated node ends.
+const (
+	// TerminateAnnotation says how a Pod ends that is deleted: TerminateSlowly or TerminateAtOnce. Without it a Pod ends at
+	// once, and another one that is made of its name within milliseconds may be taken for it.
+	TerminateAnnotation = "devcluster.agents.x-k8s.io/terminate"
+	// TerminateSlowly takes the whole grace period.
+	TerminateSlowly = "slowly"
+	// TerminateAtOnce takes no time.
+	TerminateAtOnce = "at-once"
+)
+
+// stagesYAML are the stages that simulated nodes have beside KWOK's own.
+//
+//go:embed stages.yaml
+var stagesYAML []byte
 
 const (
 	// simulatedAnnotation with simulatedValue marks the nodes that KWOK runs.

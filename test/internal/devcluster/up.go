@@ -130,7 +130,7 @@ func (s *starter) lay(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading KWOK's stages: %w", err)
 	}
-	if err := os.WriteFile(s.layout.path(stagesFile), stages, 0o644); err != nil {
+	if err := os.WriteFile(s.layout.path(stagesFile), append(stages, stagesYAML...), 0o644); err != nil {
 		return fmt.Errorf("writing KWOK's stages: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package audit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ const (
 
 func counts() Counts {
 	return Counts{
-		{User: "us", Verb: "create", Resource: "pods", Code: 201}:                            2,
+		{User: "us", Verb: "create", Resource: "pods", Name: "p", Code: 201}:                 2,
 		{User: "us", Verb: "patch", Resource: "sandboxes/status", Code: 409}:                 1,
 		{User: "us", Verb: "create", Resource: "events", Code: 201}:                          1,
 		{User: "us", Verb: "get", Resource: "pods", Code: 404}:                               1,
@@ -36,7 +37,7 @@ func TestRead(t *testing.T) {
 		want   Counts
 		length int
 	}{
-		{"requests are counted by user, verb, resource and code", whole, counts(), len(whole)},
+		{"requests are counted by user, verb, resource, name and code", whole, counts(), len(whole)},
 		{"a line that is still being written waits", bind + createPod[:40], Counts{
 			{User: "system:kube-scheduler", Verb: "create", Resource: "pods/binding", Code: 201}: 1,
 		}, len(bind)},
@@ -126,7 +127,7 @@ func TestLogGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestPolicyIsYAMLAndNamesTheNamespace(t *testing.T) {
+func TestPolicyIsYAMLAndNamesTheNamespaces(t *testing.T) {
 	var policy struct {
 		Kind  string
 		Rules []struct {
@@ -134,10 +135,10 @@ func TestPolicyIsYAMLAndNamesTheNamespace(t *testing.T) {
 			Namespaces []string
 		}
 	}
-	if err := yaml.Unmarshal(Policy("place"), &policy); err != nil {
+	if err := yaml.Unmarshal(Policy("place", "other"), &policy); err != nil {
 		t.Fatal(err)
 	}
-	if policy.Kind != "Policy" || len(policy.Rules) != 3 || policy.Rules[1].Namespaces[0] != "place" {
+	if policy.Kind != "Policy" || len(policy.Rules) != 3 || !slices.Equal(policy.Rules[1].Namespaces, []string{"place", "other"}) {
 		t.Errorf("policy is %+v", policy)
 	}
 }

@@ -16,7 +16,8 @@ type Kind struct {
 	Verb string // as in RBAC: create, update, patch, delete, deletecollection, get, list
 	// Resource is the plural, with a subresource after a slash: "pods/binding".
 	Resource string
-	Code     int // HTTP status of the answer
+	Name     string // of the object
+	Code     int    // HTTP status of the answer
 }
 
 // IsWrite says whether requests of this kind mean to change something.
@@ -81,6 +82,7 @@ type entry struct {
 	} `json:"impersonatedUser"`
 	ObjectRef *struct {
 		Resource    string `json:"resource"`
+		Name        string `json:"name"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
 	ResponseStatus *struct {
@@ -118,7 +120,7 @@ func (c Counts) add(line []byte) error {
 	if !answered || e.ObjectRef == nil {
 		return nil
 	}
-	kind := Kind{User: e.User.Username, Verb: e.Verb, Resource: e.ObjectRef.Resource}
+	kind := Kind{User: e.User.Username, Verb: e.Verb, Resource: e.ObjectRef.Resource, Name: e.ObjectRef.Name}
 	if e.ImpersonatedUser != nil {
 		kind.User = e.ImpersonatedUser.Username
 	}

@@ -1,10 +1,13 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// Policy is an audit policy that logs each request for objects of one namespace once, when it is answered, and nothing
+// Policy is an audit policy that logs each request for objects of some namespaces once, when it is answered, and nothing
 // else. It leaves out watches, which end at their client's whim.
-func Policy(namespace string) []byte {
+func Policy(namespaces ...string) []byte {
 	return fmt.Appendf(nil, `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -12,7 +15,7 @@ rules:
   - level: None
     verbs: [watch]
   - level: Metadata
-    namespaces: [%q]
+    namespaces: [%s]
   - level: None
-`, namespace)
+`, strings.Join(namespaces, ", "))
 }

@@ -1,0 +1,68 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/agent-sandbox/test/internal/chaos/check"
+)
+
+const (
+	// settlePatience bounds how long it may take until all is as it should be.
+	settlePatience = 2 * time.Minute
+	// restFor is how long nothing may change for all to be at rest.
+	restFor = 3 * time.Second
+	// lookEvery is the time between two looks at all there is.
+	lookEvery = time.Second
+	// storiesMost is how many violations carry what happened before.
+	storiesMost = 5
+)
+
+// settle waits until every object is as it should be and none changes any more, and returns how long it took until the last
+// change. What is still wrong in the end are violations.
+func (p *play) settle(ctx context.Context, o *observer) (time.Duration, error) {
+	p.settings.say("no more kills; waiting for all to come to rest")
+	p.diary.note("", "no more kills")
+	began := time.Now()
+	for {
+		found, err := p.judge(ctx, o)
+		if err != nil {
+			return 0, err
+		}
+		latest := o.latestEvent()
+		switch {
+		case len(found) == 0 && time.Since(latest) >= restFor:
+			return max(0, latest.Sub(began)), nil
+		case time.Since(began) >= settlePatience && len(found) == 0:
+			p.violate(check.Violation{Kind: check.KindSandbox, Broken: fmt.Sprintf(
+				"something changes still %s after the last kill, though all is as it should be", settlePatience)})
+			return settlePatience, nil
+		case time.Since(began) >= settlePatience:
+			p.report(found)
+			return settlePatience, nil
+		}
+		if err := sleepUntil(ctx, time.Now().Add(lookEvery)); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// judge reads all there is and says what is wrong with it.
+func (p *play) judge(ctx context.Context, o *observer) ([]check.Violation, error) {
+	world, err := check.Read(ctx, p.client, p.settings.Variant.namespace())
+	if err != nil {
+		return nil, err
+	}
+	return check.Case{World: world, Disks: o.firstDisks(), Accounts: p.accounts, Now: time.Now()}.Violations(), nil
+}
+
+// report records violations, the first of them with what happened before.
+func (p *play) report(found []check.Violation) {
+	for i, v := range found {
+		if i < storiesMost {
+			v.History = p.diary.about(v.Sandbox)
+		}
+		p.violate(v)
+	}
+}
