@@ -59,7 +59,9 @@ func (m *meter) read(ctx context.Context, into *Result) (map[string]int, error) 
 	if err != nil {
 		return nil, err
 	}
-	ours := func(k audit.Kind) bool { return k.User == controllerUser && k.IsWrite() && !k.IsEvent() }
+	ours := func(k audit.Kind) bool {
+		return k.User == controllerUser && k.Namespace == into.Variant.namespace() && k.IsWrite() && !k.IsEvent()
+	}
 	conflict := func(k audit.Kind) bool { return k.Code == http.StatusConflict }
 	into.Writes, into.Conflicts = ptr.To(counts.Sum(ours)), ptr.To(counts.Sum(ours, conflict))
 	into.Refused = ptr.To(counts.Sum(ours, audit.Kind.Refused) - *into.Conflicts)

@@ -21,7 +21,7 @@ const (
 
 func counts() Counts {
 	return Counts{
-		{User: "us", Verb: "create", Resource: "pods", Name: "p", Code: 201}:                 2,
+		{User: "us", Verb: "create", Resource: "pods", Namespace: "b", Name: "p", Code: 201}: 2,
 		{User: "us", Verb: "patch", Resource: "sandboxes/status", Code: 409}:                 1,
 		{User: "us", Verb: "create", Resource: "events", Code: 201}:                          1,
 		{User: "us", Verb: "get", Resource: "pods", Code: 404}:                               1,
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 		want   Counts
 		length int
 	}{
-		{"requests are counted by user, verb, resource, name and code", whole, counts(), len(whole)},
+		{"requests are counted by user, verb, object and code", whole, counts(), len(whole)},
 		{"a line that is still being written waits", bind + createPod[:40], Counts{
 			{User: "system:kube-scheduler", Verb: "create", Resource: "pods/binding", Code: 201}: 1,
 		}, len(bind)},

@@ -15,9 +15,9 @@ type Kind struct {
 	User string // the impersonated one, where there is one
 	Verb string // as in RBAC: create, update, patch, delete, deletecollection, get, list
 	// Resource is the plural, with a subresource after a slash: "pods/binding".
-	Resource string
-	Name     string // of the object
-	Code     int    // HTTP status of the answer
+	Resource        string
+	Namespace, Name string // of the object
+	Code            int    // HTTP status of the answer
 }
 
 // IsWrite says whether requests of this kind mean to change something.
@@ -82,6 +82,7 @@ type entry struct {
 	} `json:"impersonatedUser"`
 	ObjectRef *struct {
 		Resource    string `json:"resource"`
+		Namespace   string `json:"namespace"`
 		Name        string `json:"name"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
@@ -120,12 +121,13 @@ func (c Counts) add(line []byte) error {
 	if !answered || e.ObjectRef == nil {
 		return nil
 	}
-	kind := Kind{User: e.User.Username, Verb: e.Verb, Resource: e.ObjectRef.Resource, Name: e.ObjectRef.Name}
+	object := e.ObjectRef
+	kind := Kind{User: e.User.Username, Verb: e.Verb, Resource: object.Resource, Namespace: object.Namespace, Name: object.Name}
 	if e.ImpersonatedUser != nil {
 		kind.User = e.ImpersonatedUser.Username
 	}
-	if e.ObjectRef.Subresource != "" {
-		kind.Resource += "/" + e.ObjectRef.Subresource
+	if object.Subresource != "" {
+		kind.Resource += "/" + object.Subresource
 	}
 	if e.ResponseStatus != nil {
 		kind.Code = e.ResponseStatus.Code
