@@ -2,13 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -139,7 +142,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	case err != nil:
 		return outcomes.Failed(fmt.Errorf("reading Sandbox %q: %w", key.Name, err))
 	case sandbox.DeletionTimestamp != nil:
-		return outcomes.Done() // its owner references take the children along
+		return outcomes.Failed(r.leave(ctx, sandbox))
 	}
 	ctx, span := r.startSpan(ctx, sandbox)
 	defer span.End()
@@ -153,6 +156,24 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	d.fail(err)
 	tell(span, d)
 	return r.report(ctx, s, p, d)
+}
+
+// leave lets the owner references take the children along. In a deletion in the foreground the garbage collector never comes
+// back for a Pod that was made while the Sandbox was not yet seen here to go: it waits for the PersistentVolumeClaim, which
+// waits for that Pod. So the Pod is deleted here.
+func (r *Reconciler) leave(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) error {
+	if !slices.Contains(sandbox.Finalizers, metav1.FinalizerDeleteDependents) {
+		return nil
+	}
+	s := seen{sandbox: sandbox}
+	if err := r.observePods(ctx, &s); err != nil {
+		return err
+	}
+	var failures []error
+	for _, pod := range livingPods(s) {
+		failures = append(failures, r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod))
+	}
+	return errors.Join(failures...)
 }
 
 // forget drops what is known of a Sandbox that is gone.

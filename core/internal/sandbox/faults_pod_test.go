@@ -236,6 +236,31 @@ func TestASuccessorWaitsForThePodOfItsPredecessor(t *testing.T) {
 	}
 }
 
+// In a deletion in the foreground the garbage collector, which is not here, waits for a Pod that it never deletes when that
+// Pod was made after it had looked. The Sandbox's own controller knows better.
+func TestADeletionInTheForegroundTakesAPodMadeTooLateAlong(t *testing.T) {
+	w := newWorld(t)
+	box := w.create(disk("data"))
+	w.waitFor(box, notSuspendedLine, scheduledLine, readyLine)
+	w.must("deleting the Sandbox", w.user.Delete(context.Background(), box, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	w.waitForNoPod()
+	late := w.podOf(box, "box")
+	w.waitForNoPod()
+	if w.get(box); box.DeletionTimestamp == nil || late.UID == "" {
+		t.Errorf("the Sandbox waits for its other children: %+v", box.ObjectMeta)
+	}
+}
+
+func (w world) waitForNoPod() {
+	w.t.Helper()
+	testkit.Eventually(w.t, "no Pod", func() error {
+		if names := w.podNames(); len(names) > 0 {
+			return fmt.Errorf("Pods %v", names)
+		}
+		return nil
+	})
+}
+
 // Suspend and resume in quick turns: there are never two Pods at a time, and the end is as the spec says.
 func TestTurnsOfSuspendAndResumeNeverMakeTwoPods(t *testing.T) {
 	w := newWorld(t)
