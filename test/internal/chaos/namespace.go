@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,14 +18,21 @@ import (
 // collectorPatience is how long the garbage collector may take to learn of a new kind: it looks for some every 30 s.
 const collectorPatience = 90 * time.Second
 
-// makeNamespace makes the namespace, after it removed what a run that was killed left of it, and returns once Pods are
-// admitted and Sandboxes can be orphaned there.
+// makeNamespace makes the namespace, after all that runs before left has gone, and returns once Pods are admitted and
+// Sandboxes can be orphaned there.
 func (p *play) makeNamespace(ctx context.Context) error {
-	if err := p.removeNamespace(ctx); err != nil {
-		return err
+	for _, v := range Variants() {
+		if err := p.deleteNamespace(ctx, v); err != nil {
+			return err
+		}
+	}
+	for _, v := range Variants() {
+		if err := await.Gone(ctx, p.client, v.namespaceObject(), undoPatience); err != nil {
+			return err
+		}
 	}
 	name := p.settings.Variant.namespace()
-	if err := p.client.Create(ctx, &corev1.Namespace{ObjectMeta: fixture.Named("", name)}); err != nil {
+	if err := p.client.Create(ctx, p.settings.Variant.namespaceObject()); err != nil {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: fixture.Named(name, "default")}
@@ -34,21 +42,17 @@ func (p *play) makeNamespace(ctx context.Context) error {
 	return p.awaitCollector(ctx, name)
 }
 
-func (p *play) removeNamespace(ctx context.Context) error {
-	if err := p.deleteNamespace(ctx); err != nil {
-		return err
-	}
-	namespace := &corev1.Namespace{ObjectMeta: fixture.Named("", p.settings.Variant.namespace())}
-	return await.Gone(ctx, p.client, namespace, undoPatience)
-}
-
-// deleteNamespace does not wait for the end, which takes long when Pods take their time.
-func (p *play) deleteNamespace(ctx context.Context) error {
-	namespace := &corev1.Namespace{ObjectMeta: fixture.Named("", p.settings.Variant.namespace())}
-	if err := p.client.Delete(ctx, namespace); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting namespace %s: %w", namespace.Name, err)
+// deleteNamespace does not wait for the end: Pods take their time. A conflict says that it is on its way out already.
+func (p *play) deleteNamespace(ctx context.Context, v Variant) error {
+	err := p.client.Delete(ctx, v.namespaceObject())
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting namespace %s: %w", v.namespace(), err)
 	}
 	return nil
+}
+
+func (v Variant) namespaceObject() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: fixture.Named("", v.namespace())}
 }
 
 // awaitCollector returns once the garbage collector knows Sandboxes: only then does one go that is deleted without its

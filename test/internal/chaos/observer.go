@@ -29,9 +29,9 @@ type observer struct {
 
 	mu        sync.Mutex
 	sandboxes map[types.UID]string
-	children  map[types.UID]known // Pods and PersistentVolumeClaims that exist
-	disks     disks
-	// made are Pods that had an owner from the first, adopted Pods and PersistentVolumeClaims that got one later.
+	children  map[types.UID]known // those that exist
+	order     order
+	// made are Pods that had an owner from the first, adopted are children that got one later.
 	made, adopted int
 	latest        time.Time
 }
@@ -46,7 +46,7 @@ func newObserver(d *diary, broken func(check.Violation)) *observer {
 	return &observer{
 		diary: d, broken: broken, latest: time.Now(),
 		sandboxes: map[types.UID]string{}, children: map[types.UID]known{},
-		disks: newDisks(),
+		order: newOrder(),
 	}
 }
 
@@ -87,12 +87,20 @@ func (o *observer) OnUpdate(before, after any) {
 	o.see(after)
 }
 
-// OnDelete implements toolscache.ResourceEventHandler.
+// OnDelete implements toolscache.ResourceEventHandler. Only an end that was told has a version of its own.
 func (o *observer) OnDelete(obj any) {
 	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = last.Obj
+	} else if sandbox, ok := obj.(*sandboxv1beta1.Sandbox); ok {
+		o.seeEnd(sandbox)
 	}
 	o.forget(obj)
+}
+
+func (o *observer) seeEnd(sandbox *sandboxv1beta1.Sandbox) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failAll(check.KindSandbox, sandbox.Name, o.order.ends(sandbox))
 }
 
 func (o *observer) see(obj any) {
@@ -113,6 +121,7 @@ func (o *observer) see(obj any) {
 		o.checkOneDisk(obj)
 	case *corev1.Service:
 		o.diary.note(obj.Name, "Service %s", describeMeta(obj))
+		o.seeChild(obj, check.KindService, obj.Name)
 	}
 }
 
@@ -129,9 +138,6 @@ func (o *observer) forget(obj any) {
 		name = check.SandboxOfClaim(name)
 	}
 	o.diary.note(name, "%T gone, UID %s", object, object.GetUID())
-	if sandbox, isSandbox := object.(*sandboxv1beta1.Sandbox); isSandbox {
-		o.judgeDisk(name, o.disks.forget(sandbox))
-	}
 	delete(o.sandboxes, object.GetUID())
 	delete(o.children, object.GetUID())
 }
@@ -148,6 +154,7 @@ func (o *observer) seeChild(object client.Object, kind, name string) {
 		o.made++
 	case existed && before.owner.UID == "" && now.owner.UID != "":
 		o.adopted++
+		o.failAll(kind, name, o.order.takesOver(now.owner.UID, object))
 	}
 	o.children[object.GetUID()] = now
 }
@@ -170,13 +177,18 @@ func (o *observer) checkOnePod(pod *corev1.Pod) {
 // checkOneDisk finds that a Sandbox has another disk than before.
 func (o *observer) checkOneDisk(claim *corev1.PersistentVolumeClaim) {
 	if owner := o.children[claim.UID].owner; owner.UID != "" {
-		o.judgeDisk(owner.Name, o.disks.see(owner.UID, claim))
+		o.failAll(check.KindClaim, owner.Name, o.order.hasDisk(owner.UID, claim))
 	}
 }
 
-func (o *observer) judgeDisk(sandbox, broken string) {
-	if broken != "" {
-		o.fail(check.KindClaim, check.ClaimName(sandbox), sandbox, broken)
+// failAll fails for each thing that is wrong with a child of that kind.
+func (o *observer) failAll(kind, sandbox string, broken []string) {
+	name := sandbox
+	if kind == check.KindClaim {
+		name = check.ClaimName(sandbox)
+	}
+	for _, b := range broken {
+		o.fail(kind, name, sandbox, b)
 	}
 }
 
@@ -188,7 +200,7 @@ func (o *observer) fail(kind, name, sandbox, broken string) {
 func (o *observer) firstDisks() check.Disks {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return maps.Clone(o.disks.first)
+	return maps.Clone(o.order.first)
 }
 
 // latestEvent is when something was last seen to change.

@@ -95,17 +95,33 @@ func TestObserverFindsWhatMustNeverBe(t *testing.T) {
 			w.OnDelete(claim("disk", "a", "2"))
 			w.OnAdd(claim("disk-2", "a", "3"), false)
 			w.OnDelete(sandbox("a", "4"))
-		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk first and got another"},
+		}, "Sandbox box: its Sandbox (UID a) had the one of UID disk first, and got that of UID disk-2"},
 		"a disk that is replaced before the end of its Sandbox, which is seen first": {func(w *watched) {
 			w.OnAdd(claim("disk", "a", "1"), false)
 			w.OnDelete(sandbox("a", "4"))
 			w.OnAdd(claim("disk-2", "a", "3"), false)
-		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk first and got another"},
+		}, "PersistentVolumeClaim data-box: its Sandbox (UID a) had the one of UID disk first, and got that of UID disk-2"},
 		"a disk that a late controller makes for a Sandbox that is gone": {func(w *watched) {
 			w.OnAdd(claim("disk", "a", "1"), false)
 			w.OnDelete(sandbox("a", "2"))
 			w.OnDelete(claim("disk", "a", "3"))
 			w.OnAdd(claim("disk-2", "a", "4"), false)
+		}, ""},
+		"a disk that was left behind and that a late controller takes over for a Sandbox that is gone": {func(w *watched) {
+			w.OnAdd(claim("disk", "a", "1"), false)
+			w.OnUpdate(claim("disk", "a", "1"), claim("disk", "", "2"))
+			w.OnDelete(sandbox("a", "3"))
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "4"))
+		}, "PersistentVolumeClaim data-box: data-box (UID disk) was left behind, and taken over for a Sandbox (UID a) that was gone"},
+		"the same, seen in another order": {func(w *watched) {
+			w.OnAdd(claim("disk", "", "2"), false)
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "4"))
+			w.OnDelete(sandbox("a", "3"))
+		}, "Sandbox box: data-box (UID disk) was left behind, and taken over for a Sandbox (UID a) that was gone"},
+		"a disk that is taken over in time": {func(w *watched) {
+			w.OnAdd(claim("disk", "", "1"), false)
+			w.OnUpdate(claim("disk", "", "1"), claim("disk", "a", "2"))
+			w.OnDelete(sandbox("a", "3"))
 		}, ""},
 	}
 	for name, c := range cases {

@@ -86,7 +86,7 @@ func (p *play) play(ctx context.Context) (Result, error) {
 	result, err := p.run(ctx)
 	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 	defer cancel()
-	return result, errors.Join(err, p.deleteNamespace(undoing))
+	return result, errors.Join(err, p.deleteNamespace(undoing, p.settings.Variant))
 }
 
 // run begins to watch and to count, starts controllers, and lets loose.

@@ -25,7 +25,7 @@ type Result struct {
 	Kills    int  `json:"kills"`
 	Restarts int  `json:"restarts"`
 	Leaders  *int `json:"leaders,omitempty"` // how often the Lease changed hands
-	// Pods were made for Sandboxes, Adopted are the Pods and PersistentVolumeClaims that were taken over.
+	// Pods were made for Sandboxes, Adopted are the children that were taken over.
 	Pods    int `json:"pods"`
 	Adopted int `json:"adopted"`
 	// Writes are the controllers', without Events. Conflicts are those answered 409: an object has changed or exists

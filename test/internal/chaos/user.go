@@ -192,6 +192,9 @@ func (u *user) delete(ctx context.Context, account *check.Account, name string, 
 		return fmt.Errorf("deleting Sandbox %q: %w", name, err)
 	}
 	account.Deleted()
+	if cascade == metav1.DeletePropagationForeground {
+		account.PodEnds++ // the controller takes part in it
+	}
 	return nil
 }
 
