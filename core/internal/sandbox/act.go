@@ -19,6 +19,13 @@ import (
 // on past a failure.
 func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p plan) done {
 	var d done
+	if p.adopts() {
+		going, err := r.isGoing(ctx, sandbox)
+		if going || err != nil {
+			d.fail(err)
+			return d
+		}
+	}
 	if p.remove != nil {
 		err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, sandbox.Namespace, *p.remove)
 		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
@@ -38,6 +45,21 @@ func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p
 		d.fail(r.dropPodName(ctx, sandbox))
 	}
 	return d
+}
+
+// isGoing asks the API server whether the Sandbox is being deleted, or is another by now. The cache may lag behind, and what is
+// adopted for a Sandbox that is gone is deleted by the garbage collector.
+func (r *Reconciler) isGoing(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (bool, error) {
+	current := &sandboxv1beta1.Sandbox{}
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(sandbox), current)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("reading Sandbox %q before it takes an object over: %w", sandbox.Name, err)
+	default:
+		return current.UID != sandbox.UID || current.DeletionTimestamp != nil, nil
+	}
 }
 
 // dropPodName removes the annotation that names a Pod which is gone, if it still says what was seen.

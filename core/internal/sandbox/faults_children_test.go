@@ -116,6 +116,41 @@ func collidingNames(t *testing.T) (string, string) {
 	return "", ""
 }
 
+// What a cache that lags behind shows as a Sandbox, and the API server does not, takes nothing over: it would be collected with it.
+func TestNothingIsTakenOverForASandboxThatIsGone(t *testing.T) {
+	box := sandboxWith()
+	orphan := runningPod(unowned)
+	gone := map[string]*sandboxv1beta1.Sandbox{
+		"deleted":  nil,
+		"replaced": sandboxWith(func(s *sandboxv1beta1.Sandbox) { s.UID = "uid-successor" }),
+		"on its way": sandboxWith(func(s *sandboxv1beta1.Sandbox) {
+			s.Finalizers = []string{metav1.FinalizerOrphanDependents}
+			s.DeletionTimestamp = &metav1.Time{Time: testNow}
+		}),
+		"there": box,
+	}
+	for name, current := range gone {
+		t.Run(name, func(t *testing.T) {
+			live := fake.NewClientBuilder().WithScheme(testScheme(t)).WithObjects(orphan.DeepCopy())
+			if current != nil {
+				live = live.WithObjects(current.DeepCopy())
+			}
+			cluster := live.Build()
+			reconciler := New(testConfig(t, cluster))
+			p := decide(seenWith(box, withForeignPod(orphan)))
+			p.pod.patch.metadata.ResourceVersion = "" // the fake counts its own
+			d := reconciler.act(context.Background(), box, p)
+			pod := &corev1.Pod{}
+			if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(orphan), pod); err != nil {
+				t.Fatal(err)
+			}
+			if adopted := ownedBy(pod) == box.UID; adopted != (name == "there") || len(d.errors) > 0 {
+				t.Errorf("adopted %v, errors %v", adopted, d.errors)
+			}
+		})
+	}
+}
+
 // A1.32: one pass makes everything that a new Sandbox needs, also when it carries a trace.
 func TestANewSandboxTakesOnePass(t *testing.T) {
 	box := sandboxWith(disk("data"), service(true), annotated(sandboxv1beta1.AnnotationTraceContext, `{"traceparent":"x"}`))

@@ -22,6 +22,17 @@ type plan struct {
 	wake time.Duration
 }
 
+// adopts says whether a plan takes over an object that the Sandbox does not own.
+func (p *plan) adopts() bool {
+	for _, claim := range p.claims {
+		if claim.adopt != nil {
+			return true
+		}
+	}
+	return p.pod.patch != nil && p.pod.patch.metadata.OwnerReferences != nil ||
+		p.service.patch != nil && p.service.patch.metadata.OwnerReferences != nil
+}
+
 // wakeWithin brings the next look forward to d from now.
 func (p *plan) wakeWithin(d time.Duration) {
 	if d > 0 && (p.wake == 0 || d < p.wake) {
