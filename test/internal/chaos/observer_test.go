@@ -111,13 +111,18 @@ func TestObserverFindsWhatMustNeverBe(t *testing.T) {
 			w.OnAdd(claim("disk", "a", "1"), false)
 			w.OnUpdate(claim("disk", "a", "1"), claim("disk", "", "2"))
 			w.OnDelete(sandbox("a", "3"))
-			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "4"))
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "400"))
 		}, "PersistentVolumeClaim data-box: data-box (UID disk) was left behind, and taken over for a Sandbox (UID a) that was gone"},
 		"the same, seen in another order": {func(w *watched) {
 			w.OnAdd(claim("disk", "", "2"), false)
-			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "4"))
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "400"))
 			w.OnDelete(sandbox("a", "3"))
 		}, "Sandbox box: data-box (UID disk) was left behind, and taken over for a Sandbox (UID a) that was gone"},
+		"a disk whose Sandbox goes while it is being taken over": {func(w *watched) {
+			w.OnAdd(claim("disk", "", "2"), false)
+			w.OnDelete(sandbox("a", "3"))
+			w.OnUpdate(claim("disk", "", "2"), claim("disk", "a", "4"))
+		}, ""},
 		"a disk that is taken over in time": {func(w *watched) {
 			w.OnAdd(claim("disk", "", "1"), false)
 			w.OnUpdate(claim("disk", "", "1"), claim("disk", "a", "2"))

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,8 +25,14 @@ type act struct {
 	version string
 	// allowed is when it may be done: -1 is before the end of the Sandbox, 1 after it.
 	allowed int
-	broken  string
+	// slack is by how many writes of the cluster it may be on the wrong side.
+	slack  uint64
+	broken string
 }
+
+// writesInFlight is the slack of one that asked whether the Sandbox is there and then wrote: no write spans two objects, so the
+// Sandbox can go between the two.
+const writesInFlight = 300
 
 func newOrder() order {
 	return order{first: check.Disks{}, acts: map[types.UID][]act{}, gone: map[types.UID]string{}}
@@ -41,13 +48,13 @@ func (o order) hasDisk(sandbox types.UID, claim metav1.Object) []string {
 	if !had || before == claim.GetUID() {
 		return nil
 	}
-	return o.judge(sandbox, act{claim.GetResourceVersion(), 1, fmt.Sprintf(
+	return o.judge(sandbox, act{claim.GetResourceVersion(), 1, 0, fmt.Sprintf(
 		"its Sandbox (UID %s) had the one of UID %s first, and got that of UID %s", sandbox, before, claim.GetUID())})
 }
 
 // takesOver takes in that a child without an owner got a Sandbox for one, and returns what is wrong with it.
 func (o order) takesOver(sandbox types.UID, child metav1.Object) []string {
-	return o.judge(sandbox, act{child.GetResourceVersion(), -1, fmt.Sprintf(
+	return o.judge(sandbox, act{child.GetResourceVersion(), -1, writesInFlight, fmt.Sprintf(
 		"%s (UID %s) was left behind, and taken over for a Sandbox (UID %s) that was gone", child.GetName(), child.GetUID(), sandbox)})
 }
 
@@ -68,9 +75,19 @@ func (o order) judge(sandbox types.UID, acts ...act) []string {
 	}
 	var broken []string
 	for _, a := range acts {
-		if is, err := resourceversion.CompareResourceVersion(a.version, gone); err == nil && is != a.allowed {
+		if is, err := resourceversion.CompareResourceVersion(a.version, gone); err == nil && is != a.allowed && !a.isWithinSlack(gone) {
 			broken = append(broken, a.broken)
 		}
 	}
 	return broken
+}
+
+// isWithinSlack says whether an act after the end of a Sandbox came so soon that it was under way by then.
+func (a act) isWithinSlack(gone string) bool {
+	did, err := strconv.ParseUint(a.version, 10, 64)
+	if err != nil {
+		return false
+	}
+	end, err := strconv.ParseUint(gone, 10, 64)
+	return err == nil && did > end && did-end <= a.slack
 }
