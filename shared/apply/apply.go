@@ -5,16 +5,45 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// operation is one step of a JSON patch (RFC 6902).
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
+// Operation is one step of a JSON patch (RFC 6902).
+type Operation struct {
+	Op    string
+	Path  string
+	Value any
+}
+
+// MarshalJSON leaves the value of a removal out, and writes a null where a null is meant.
+func (o Operation) MarshalJSON() ([]byte, error) {
+	if o.Op == "remove" {
+		return json.Marshal(map[string]any{"op": o.Op, "path": o.Path})
+	}
+	return json.Marshal(map[string]any{"op": o.Op, "path": o.Path, "value": o.Value})
+}
+
+// Test makes the patch fail, with 422 (Invalid), unless what stands at path is value; a missing field is null.
+func Test(path string, value any) Operation { return Operation{Op: "test", Path: path, Value: value} }
+
+// Set puts value at path.
+func Set(path string, value any) Operation { return Operation{Op: "add", Path: path, Value: value} }
+
+// Replace puts value in the place of what stands at path. It fails, with 422 (Invalid), when there is nothing.
+func Replace(path string, value any) Operation { return Operation{Op: "replace", Path: path, Value: value} }
+
+// Remove takes away what stands at path. It fails, with 422 (Invalid), when there is nothing.
+func Remove(path string) Operation { return Operation{Op: "remove", Path: path} }
+
+// At makes the patch fail, with 409 (Conflict), unless the object stands at that resourceVersion.
+func At(resourceVersion string) Operation { return Set("/metadata/resourceVersion", resourceVersion) }
+
+// Key is a path below that of a map, with the characters escaped that a path gives a meaning.
+func Key(path, key string) string {
+	return path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
 // Status returns the JSON patch of the status subresource that turns stored into wanted, removals and zero values
@@ -22,6 +51,16 @@ type operation struct {
 // name: the API server ignores a UID in a merge patch of the status of a custom resource. A failed test answers 422
 // (Invalid). It has no resourceVersion: a status has one writer.
 func Status(uid types.UID, stored, wanted any) ([]byte, error) {
+	return statusPatch(Test("/metadata/uid", uid), stored, wanted)
+}
+
+// StatusAt is Status under a precondition: the object stands at that resourceVersion, which no other object ever has. Else
+// it answers 409 (Conflict).
+func StatusAt(resourceVersion string, stored, wanted any) ([]byte, error) {
+	return statusPatch(At(resourceVersion), stored, wanted)
+}
+
+func statusPatch(precondition Operation, stored, wanted any) ([]byte, error) {
 	before, err := json.Marshal(stored)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the stored status: %w", err)
@@ -33,10 +72,7 @@ func Status(uid types.UID, stored, wanted any) ([]byte, error) {
 	if bytes.Equal(before, after) {
 		return nil, nil
 	}
-	return json.Marshal([]operation{
-		{Op: "test", Path: "/metadata/uid", Value: uid},
-		{Op: "add", Path: "/status", Value: json.RawMessage(after)},
-	})
+	return json.Marshal([]Operation{precondition, Set("/status", json.RawMessage(after))})
 }
 
 // Metadata is a merge patch of an object's metadata.

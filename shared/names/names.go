@@ -17,6 +17,12 @@ func Hash(name string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
+// Digest is the first 32 hex digits of the SHA-256 of a name. No two names share it, and it fits into a label.
+func Digest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
+}
+
 // Fingerprint is the first 16 hex digits of the SHA-256 of v as JSON. It fails when v has no JSON form.
 func Fingerprint(v any) (string, error) {
 	raw, err := json.Marshal(v)

@@ -1,0 +1,62 @@
+package v1beta1
+
+// Condition types.
+const (
+	// ConditionReady of a claim is that of its Sandbox. Always present.
+	ConditionReady = "Ready"
+	// ConditionFinished of a claim is that of its Sandbox. It outlives the Sandbox.
+	ConditionFinished = "Finished"
+	// ConditionProgressing of a pool says whether it comes nearer to its replicas.
+	ConditionProgressing = "Progressing"
+)
+
+// Reasons of a claim's condition Ready, beside those of its Sandbox. Clients give up at once on InvalidMetadata,
+// EnvVarsInjectionRejected, VolumeClaimTemplatesError, ClaimExpired and SandboxExpired: they never stand for what passes.
+const (
+	// ReasonWarmPoolNotFound : the pool does not exist.
+	ReasonWarmPoolNotFound = "WarmPoolNotFound"
+	// ReasonTemplateNotFound : the template of the pool does not exist.
+	ReasonTemplateNotFound = "TemplateNotFound"
+	// ReasonInvalidMetadata : additionalPodMetadata is refused.
+	ReasonInvalidMetadata = "InvalidMetadata"
+	// ReasonEnvVarsInjectionRejected : env is refused.
+	ReasonEnvVarsInjectionRejected = "EnvVarsInjectionRejected"
+	// ReasonVolumeClaimTemplatesError : volumeClaimTemplates are refused.
+	ReasonVolumeClaimTemplatesError = "VolumeClaimTemplatesError"
+	// ReasonSandboxMissing : the Sandbox does not exist.
+	ReasonSandboxMissing = "SandboxMissing"
+	// ReasonSandboxNotReady : the Sandbox has not said anything about itself yet, or is being deleted.
+	ReasonSandboxNotReady = "SandboxNotReady"
+	// ReasonSandboxExpired : the Sandbox expired by a time of its own.
+	ReasonSandboxExpired = "SandboxExpired"
+	// ReasonClaimExpired : the claim has expired.
+	ReasonClaimExpired = "ClaimExpired"
+	// ReasonAdoptionConflict : a Sandbox that the claim needs belongs to somebody else.
+	ReasonAdoptionConflict = "AdoptionConflict"
+	// ReasonSandboxCreatePending : the Sandbox was made and the caches have yet to show it.
+	ReasonSandboxCreatePending = "SandboxCreatePending"
+	// ReasonReconcilerError : any other failure.
+	ReasonReconcilerError = "ReconcilerError"
+)
+
+// Reasons of a pool's condition Progressing, and of its Events.
+const (
+	// ReasonWarmPoolProgressing : the pool has its replicas or comes nearer to them.
+	ReasonWarmPoolProgressing = "WarmPoolProgressing"
+	// ReasonWarmPoolNotProgressing : members find no node, are not to be scheduled yet, or are refused.
+	ReasonWarmPoolNotProgressing = "WarmPoolNotProgressing"
+	// ReasonSandboxTemplateError : the template does not exist, or members made from it are refused.
+	ReasonSandboxTemplateError = "SandboxTemplateError"
+)
+
+// Reasons of Events. ClaimExpired, WarmPoolProgressing and WarmPoolNotProgressing share their names with reasons above.
+const (
+	// EventSandboxAdopted : a claim took a Sandbox from its pool.
+	EventSandboxAdopted = "SandboxAdopted"
+	// EventSandboxProvisioned : a claim started a Sandbox of its own.
+	EventSandboxProvisioned = "SandboxProvisioned"
+	// EventSandboxReplaced : the Sandbox of a claim was deleted by somebody, and the claim binds anew.
+	EventSandboxReplaced = "SandboxReplaced"
+	// EventSandboxCreateFailed : the API server refused a member of a pool.
+	EventSandboxCreateFailed = "SandboxCreateFailed"
+)

@@ -1,0 +1,92 @@
+// Package controllers puts the controllers of the extensions together: for their binary, and for tests that run them against
+// an API server of their own.
+package controllers
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/claim"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/warmpool"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/pacer"
+)
+
+// Settings are what users set.
+type Settings struct {
+	// Observability writes annotations on claims for people to look at.
+	Observability bool
+	// Batch is how many members of a pool are made, and how many are deleted, in one pass; above 0.
+	Batch int
+	// RefillRate is how many members of a pool are made in a second; 0 is no limit.
+	RefillRate float64
+	// Grace is how long a member may take to become Ready, unless its pool says otherwise.
+	Grace time.Duration
+	// Recheck is how soon a pool is looked at again whose members find no node.
+	Recheck time.Duration
+}
+
+// Surroundings are what controllers stand on; every field is required.
+type Surroundings struct {
+	// Client reads from the caches, with read-your-own-writes consistency, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// ClaimEvents and PoolEvents take the Events.
+	ClaimEvents, PoolEvents events.Recorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Barrier is passed once the caches show everything that was written before this process became the leader.
+	Barrier claim.Barrier
+	// Members decorates the members that can be taken; a test may put itself in between.
+	Members func(*candidates.Candidates) claim.Members
+	// Suffix returns that many random characters for the end of a member's name.
+	Suffix func(length int) string
+}
+
+// Controllers are those of one process.
+type Controllers struct {
+	Claims *claim.Reconciler
+	Pools  *warmpool.Reconciler
+}
+
+// NewCandidates returns the members that claims take, none as yet. Informers feed them.
+func NewCandidates() *candidates.Candidates { return candidates.New() }
+
+// Undecorated hands the members on as they are.
+func Undecorated(members *candidates.Candidates) claim.Members { return members }
+
+// New returns controllers that share the members that can be taken.
+func New(members *candidates.Candidates, around Surroundings, settings Settings) Controllers {
+	return Controllers{
+		Claims: claim.New(claim.Config{
+			Client:        around.Client,
+			Live:          around.Live,
+			Recorder:      around.ClaimEvents,
+			Clock:         around.Clock,
+			Members:       around.Members(members),
+			LastWrites:    consistency.NewLastWrites[types.UID, types.NamespacedName](),
+			Barrier:       around.Barrier,
+			Observability: settings.Observability,
+		}),
+		Pools: warmpool.New(warmpool.Config{
+			Client:     around.Client,
+			Live:       around.Live,
+			Recorder:   around.PoolEvents,
+			Clock:      around.Clock,
+			Members:    members,
+			Barrier:    around.Barrier,
+			Unanswered: warmpool.NewUnanswered(),
+			Buckets:    warmpool.NewBuckets(settings.RefillRate, settings.Batch),
+			Yields:     pacer.New[types.UID](),
+			Statuses:   pacer.New[types.UID](),
+			Limits:     warmpool.Limits{Batch: settings.Batch, Grace: settings.Grace, Recheck: settings.Recheck},
+			Suffix:     around.Suffix,
+		}),
+	}
+}

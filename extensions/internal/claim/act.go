@@ -1,0 +1,126 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
+)
+
+// act carries out a plan.
+func (r *Reconciler) act(ctx context.Context, s seen, p plan) done {
+	d := done{claimVersion: s.claim.ResourceVersion}
+	if p.refused != nil {
+		d.fail(*p.refused)
+	}
+	if p.take != nil {
+		r.take(ctx, s, *p.take, &d)
+	}
+	if p.create != nil && d.sandbox == nil && len(d.errors) == 0 && ctx.Err() == nil {
+		r.create(ctx, s, p.create, &d)
+	}
+	if p.discard != nil {
+		d.fail(r.discard(ctx, s, *p.discard, &d))
+	}
+	if p.remove != nil {
+		err := r.delete(ctx, &extensionsv1beta1.SandboxClaim{}, s.claim.Namespace, p.remove.target, p.remove.propagation)
+		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
+		d.fail(ignoreMoved(err))
+	}
+	return d
+}
+
+// create starts a Sandbox for the claim. One of that name that stands already is the claim's own, by an earlier write whose
+// answer was lost, or somebody else's.
+func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.Sandbox, d *done) {
+	key := client.ObjectKeyFromObject(wanted)
+	assigned := r.assign(ctx, s, wanted.Name, d)
+	r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key, Unanswered: true})
+	err := r.client.Create(ctx, wanted)
+	assigned.wait()
+	switch {
+	case err == nil:
+		r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key})
+		d.sandbox = wanted
+		return
+	case apierrors.IsInvalid(err):
+		r.lastWrites.Forget(s.claim.UID)
+		d.fail(refusal{sandboxv1beta1.ReasonInvalidConfiguration, fmt.Sprintf("creating Sandbox %q: %v", key.Name, err)})
+		return
+	case apierrors.IsForbidden(err), apierrors.IsTooManyRequests(err):
+		r.lastWrites.Forget(s.claim.UID)
+		d.fail(fmt.Errorf("creating Sandbox %q: %w", key.Name, err))
+		return
+	}
+	standing := &sandboxv1beta1.Sandbox{}
+	if readErr := r.live.Get(ctx, key, standing); readErr != nil {
+		d.fail(errors.Join(fmt.Errorf("creating Sandbox %q: %w", key.Name, err), ignoreMoved(readErr)))
+		return
+	}
+	r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key})
+	d.sandbox, err = inherited(s, standing)
+	d.fail(err)
+}
+
+// inherited is a Sandbox that stands under the name of the claim, if it is the claim's to use.
+func inherited(s seen, standing *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbox, error) {
+	switch owner := metav1.GetControllerOfNoCopy(standing); {
+	case owner != nil && owner.UID == s.claim.UID && standing.DeletionTimestamp == nil && standing.UID != s.discarding():
+		return standing, nil
+	case standing.DeletionTimestamp != nil || owner != nil && owner.UID == s.claim.UID:
+		return nil, refusal{extensionsv1beta1.ReasonSandboxNotReady, fmt.Sprintf("Sandbox %q of the same name is being deleted", standing.Name)}
+	case owner != nil:
+		return nil, refusal{extensionsv1beta1.ReasonAdoptionConflict, fmt.Sprintf(
+			"Sandbox %q exists and is controlled by %s %q: delete it or rename the claim", standing.Name, owner.Kind, owner.Name)}
+	default:
+		return nil, refusal{extensionsv1beta1.ReasonAdoptionConflict, fmt.Sprintf(
+			"Sandbox %q exists and is not owned by this claim: delete it or rename the claim", standing.Name)}
+	}
+}
+
+// discard deletes a Sandbox of the claim that nobody is to use. First the claim says so: whoever would publish that Sandbox by
+// an older view of the claim is then too late.
+func (r *Reconciler) discard(ctx context.Context, s seen, extra discard, d *done) error {
+	if !extra.fenced {
+		version := r.annotate(ctx, s.claim, apply.Metadata{
+			UID: s.claim.UID, ResourceVersion: s.claim.ResourceVersion,
+			Annotations: map[string]*string{extensionsv1beta1.AnnotationDiscarding: ptr.To(string(extra.target.uid))},
+		})
+		d.claimVersion = version
+		if d.outdated = version == ""; d.outdated {
+			return nil
+		}
+	}
+	err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, s.claim.Namespace, extra.target, metav1.DeletePropagationBackground)
+	d.outdated = apierrors.IsConflict(err)
+	return ignoreMoved(err)
+}
+
+// delete deletes an object that still is as it was seen.
+func (r *Reconciler) delete(ctx context.Context, obj client.Object, namespace string, seen target, propagation metav1.DeletionPropagation) error {
+	obj.SetNamespace(namespace)
+	obj.SetName(seen.name)
+	err := r.client.Delete(ctx, obj, client.Preconditions{UID: &seen.uid, ResourceVersion: &seen.resourceVersion}, client.PropagationPolicy(propagation))
+	if err != nil {
+		return fmt.Errorf("deleting %T %q: %w", obj, seen.name, err)
+	}
+	return nil
+}
+
+// ignoreMoved drops the errors that say that what was seen is no longer there: its event brings the claim back.
+func ignoreMoved(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/events"
+	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
+)
+
+const (
+	// retryFirst and retryLongest bound the pause before what failed is tried again; it doubles in between.
+	retryFirst   = 20 * time.Millisecond
+	retryLongest = time.Minute
+)
+
+// passes is how often one reconcile decides about a claim that changes meanwhile.
+const passes = 3
+
+// Members are the members of pools that can be taken.
+type Members interface {
+	Take(pool types.UID, fits func(candidates.Member) bool) (candidates.Member, bool)
+	Return(uid types.UID)
+	Written(uid types.UID, version string)
+	Forget(uid types.UID)
+	Expected(pool types.UID) bool
+}
+
+// Barrier is passed once the caches show everything that was written before this process became the leader.
+type Barrier interface {
+	Wait(ctx context.Context) error
+}
+
+// Config is what a Reconciler works with; every field is required.
+type Config struct {
+	// Client reads from the cache, with read-your-own-writes consistency, and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Recorder takes the Events.
+	Recorder events.Recorder
+	// Clock tells the time once in each pass.
+	Clock clock.PassiveClock
+	// Members are those that can be taken.
+	Members Members
+	// LastWrites remember the Sandbox written last for each claim, by the claim's UID.
+	LastWrites *consistency.LastWrites[types.UID, types.NamespacedName]
+	// Barrier holds every pass back until it may trust the caches.
+	Barrier Barrier
+	// Observability writes annotations on claims for people to look at.
+	Observability bool
+}
+
+// Reconciler gives a claim its Sandbox and tells in its status how that fares.
+type Reconciler struct {
+	client        client.Client
+	live          client.Reader
+	recorder      events.Recorder
+	clock         clock.PassiveClock
+	members       Members
+	lastWrites    *consistency.LastWrites[types.UID, types.NamespacedName]
+	barrier       Barrier
+	observability bool
+}
+
+// New returns a Reconciler.
+func New(config Config) *Reconciler {
+	return &Reconciler{
+		client:        config.Client,
+		live:          config.Live,
+		recorder:      config.Recorder,
+		clock:         config.Clock,
+		members:       config.Members,
+		lastWrites:    config.LastWrites,
+		barrier:       config.Barrier,
+		observability: config.Observability,
+	}
+}
+
+// +kubebuilder:rbac:groups=extensions.agents.x-k8s.io,resources=sandboxclaims,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=extensions.agents.x-k8s.io,resources=sandboxclaims/status,verbs=patch
+// +kubebuilder:rbac:groups=extensions.agents.x-k8s.io,resources=sandboxclaims/finalizers,verbs=update
+// +kubebuilder:rbac:groups=extensions.agents.x-k8s.io,resources=sandboxwarmpools;sandboxtemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=agents.x-k8s.io,resources=sandboxes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+
+// Reconcile works on one claim. When the process stops in the middle, that is no error: the next leader sees what is done and
+// does the rest.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if err := r.barrier.Wait(ctx); err != nil {
+		return ctrl.Result{}, nil //nolint:nilerr // The process stops.
+	}
+	outcome := r.reconcile(ctx, request.NamespacedName)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, nil
+	}
+	return outcome.Result()
+}
+
+// reconcile makes another pass when the claim has changed under the first, on the claim as the API server has it.
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) outcomes.Outcome {
+	reader := client.Reader(r.client)
+	for range passes {
+		claim := &extensionsv1beta1.SandboxClaim{}
+		err := reader.Get(ctx, key, claim)
+		switch {
+		case apierrors.IsNotFound(err):
+			return outcomes.Done()
+		case err != nil:
+			return outcomes.Failed(fmt.Errorf("reading claim %q: %w", key.Name, err))
+		case claim.DeletionTimestamp != nil:
+			r.lastWrites.Forget(claim.UID)
+			return outcomes.Done()
+		}
+		outcome, err := r.pass(ctx, claim)
+		if !errors.Is(err, errMoved) {
+			return either(outcome, err)
+		}
+		reader = r.live
+	}
+	return outcomes.Wait(pauseOutdated)
+}
+
+func either(outcome outcomes.Outcome, err error) outcomes.Outcome {
+	if err != nil {
+		return outcomes.Failed(err)
+	}
+	return outcome
+}
+
+func (r *Reconciler) pass(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) (outcomes.Outcome, error) {
+	var p plan
+	d := done{claimVersion: claim.ResourceVersion}
+	s, err := r.observe(ctx, claim)
+	if err == nil {
+		p = decide(s)
+		d = r.act(ctx, s, p)
+	}
+	d.fail(err)
+	return r.report(ctx, s, p, d)
+}
+
+// SetupWithManager registers the controller with as many workers.
+func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
+	err := r.watches(ctrl.NewControllerManagedBy(mgr)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest),
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("registering the claim controller: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package claim
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+)
+
+// seen is what one pass knows. Nil means absent.
+type seen struct {
+	now   time.Time
+	claim *extensionsv1beta1.SandboxClaim
+	pool  *extensionsv1beta1.SandboxWarmPool
+	// template is the pool's, templateHash that of its blueprint.
+	template     *extensionsv1beta1.SandboxTemplate
+	templateHash string
+	// owned are the Sandboxes that the claim controls, those on their way out included, the oldest first.
+	owned []*sandboxv1beta1.Sandbox
+	// replaced says that the Sandbox which the claim has published is gone, by a read from the API server.
+	replaced bool
+	// comesSoon says that a member of the pool lacks nothing but an IP.
+	comesSoon bool
+}
+
+// published is the Sandbox whose name the claim has published; nil when it has published none, or one that is gone.
+func (s seen) published() *sandboxv1beta1.Sandbox {
+	name := s.claim.Status.Sandbox.Name
+	for _, sandbox := range s.owned {
+		if name != "" && sandbox.Name == name {
+			return sandbox
+		}
+	}
+	return nil
+}
+
+// discarding is the UID of the Sandbox that the claim has said it will delete.
+func (s seen) discarding() types.UID {
+	return types.UID(s.claim.Annotations[extensionsv1beta1.AnnotationDiscarding])
+}
+
+// publishable is the Sandbox that a claim without a published one is to publish: the oldest of its own that stays.
+func (s seen) publishable() *sandboxv1beta1.Sandbox {
+	for _, sandbox := range s.owned {
+		if sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() {
+			return sandbox
+		}
+	}
+	return nil
+}
+
+func (s seen) expired() bool {
+	at, ok := expiry(s.claim)
+	return ok && !s.now.Before(at)
+}
+
+// expiryStored says whether the claim has told that it expired.
+func (s seen) expiryStored() bool {
+	ready := meta.FindStatusCondition(s.claim.Status.Conditions, extensionsv1beta1.ConditionReady)
+	return ready != nil && ready.Reason == extensionsv1beta1.ReasonClaimExpired && s.claim.Status.Sandbox.Name == ""
+}
+
+// expiry is when the claim expires: at the earlier of its two times.
+func expiry(claim *extensionsv1beta1.SandboxClaim) (time.Time, bool) {
+	lifecycle := claim.Spec.Lifecycle
+	if lifecycle == nil {
+		return time.Time{}, false
+	}
+	var at time.Time
+	if lifecycle.ShutdownTime != nil {
+		at = lifecycle.ShutdownTime.Time
+	}
+	finished := meta.FindStatusCondition(claim.Status.Conditions, extensionsv1beta1.ConditionFinished)
+	if ttl := lifecycle.TTLSecondsAfterFinished; ttl != nil && finished != nil {
+		end := finished.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
+		if at.IsZero() || end.Before(at) {
+			at = end
+		}
+	}
+	return at, !at.IsZero()
+}

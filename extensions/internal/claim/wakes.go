@@ -1,0 +1,156 @@
+package claim
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
+)
+
+// watches say what wakes which claims. What a claim waits for wakes it by its event.
+func (r *Reconciler) watches(b *builder.Builder) *builder.Builder {
+	return b.
+		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: ClaimChanged})).
+		Watches(&sandboxv1beta1.Sandbox{}, r.sandboxHandler()).
+		Watches(&extensionsv1beta1.SandboxWarmPool{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+}
+
+// ClaimChanged says whether an update of a claim is one to act on. What this controller writes itself is none: status and
+// annotations.
+func ClaimChanged(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+		e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+		e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}
+
+// sandboxHandler wakes the claims that a change of a Sandbox concerns.
+func (r *Reconciler) sandboxHandler() handler.EventHandler {
+	wake := func(ctx context.Context, before, after client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		was, _ := before.(*sandboxv1beta1.Sandbox)
+		is, _ := after.(*sandboxv1beta1.Sandbox)
+		for _, request := range r.WokenBy(ctx, was, is) {
+			queue.Add(request)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, nil, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, e.Object, nil, q)
+		},
+	}
+}
+
+// WokenBy are the claims that a change of a Sandbox concerns; was is nil for one that has come, is for one that is gone. The
+// claim that controls it wakes, whatever that one knows of it. A member that can be taken now wakes the claims that have none. One
+// that is gone may have stood in the way of a claim of its name.
+func (r *Reconciler) WokenBy(ctx context.Context, was, is *sandboxv1beta1.Sandbox) []reconcile.Request {
+	var requests []reconcile.Request
+	if is == nil {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(was)})
+	}
+	if was != nil && is != nil && !isTold(was, is) {
+		return nil
+	}
+	for _, sandbox := range []*sandboxv1beta1.Sandbox{was, is} {
+		if owner, ok := claimOf(sandbox); ok && !slices.Contains(requests, owner) {
+			requests = append(requests, owner)
+		}
+	}
+	if pool, ok := poolThatGains(was, is); ok {
+		requests = append(requests, r.unbound(ctx, is.Namespace, pool)...)
+	}
+	return requests
+}
+
+func claimOf(sandbox *sandboxv1beta1.Sandbox) (reconcile.Request, bool) {
+	if sandbox == nil {
+		return reconcile.Request{}, false
+	}
+	ref, ok := ownership.ControllerOf(sandbox, index.ClaimKind())
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: sandbox.Namespace, Name: ref.Name}}, ok
+}
+
+// poolThatGains is the pool of a Sandbox that can be taken and could not before.
+func poolThatGains(was, is *sandboxv1beta1.Sandbox) (string, bool) {
+	if is == nil || was != nil && candidates.IsCandidate(was) || !candidates.IsCandidate(is) {
+		return "", false
+	}
+	ref := metav1.GetControllerOfNoCopy(is)
+	return ptr.Deref(ref, metav1.OwnerReference{}).Name, ref != nil && ref.Kind == extensionsv1beta1.SandboxWarmPoolKind
+}
+
+// isTold says whether a change of a Sandbox is one that claims tell about: of its owner, its end, its IPs or the conditions that
+// a claim mirrors.
+func isTold(was, is *sandboxv1beta1.Sandbox) bool {
+	return was.UID != is.UID ||
+		was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() ||
+		!equality.Semantic.DeepEqual(metav1.GetControllerOfNoCopy(was), metav1.GetControllerOfNoCopy(is)) ||
+		!equality.Semantic.DeepEqual(was.Status.PodIPs, is.Status.PodIPs) ||
+		conditionChanged(was, is, sandboxv1beta1.ConditionReady) ||
+		conditionChanged(was, is, sandboxv1beta1.ConditionFinished)
+}
+
+func conditionChanged(before, after *sandboxv1beta1.Sandbox, kind string) bool {
+	return !equality.Semantic.DeepEqual(
+		meta.FindStatusCondition(before.Status.Conditions, kind), meta.FindStatusCondition(after.Status.Conditions, kind))
+}
+
+// ThoseOfPool are the claims without a Sandbox that name the pool.
+func (r *Reconciler) ThoseOfPool(ctx context.Context, pool client.Object) []reconcile.Request {
+	return r.unbound(ctx, pool.GetNamespace(), pool.GetName())
+}
+
+// ThoseOfTemplate are the claims without a Sandbox whose pool names the template.
+func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object) []reconcile.Request {
+	var pools extensionsv1beta1.SandboxWarmPoolList
+	err := r.client.List(ctx, &pools, client.InNamespace(template.GetNamespace()),
+		client.MatchingFields{index.PoolsByTemplate: template.GetName()}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pools of a template", "template", template.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pools.Items {
+		requests = append(requests, r.unbound(ctx, template.GetNamespace(), pools.Items[i].Name)...)
+	}
+	return requests
+}
+
+func (r *Reconciler) unbound(ctx context.Context, namespace, pool string) []reconcile.Request {
+	var claims extensionsv1beta1.SandboxClaimList
+	err := r.client.List(ctx, &claims, client.InNamespace(namespace),
+		client.MatchingFields{index.UnboundByPool: pool}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the claims of a pool", "pool", pool)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(claims.Items))
+	for i := range claims.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&claims.Items[i])})
+	}
+	return requests
+}

@@ -1,0 +1,79 @@
+// Package index names what the controllers of the extensions look things up by in the cache.
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
+)
+
+// Names of the indexes.
+const (
+	// SandboxesByClaim finds Sandboxes by the UID of the claim that controls them.
+	SandboxesByClaim = "claim-uid"
+	// MembersByPool finds Sandboxes by the UID of the pool that controls them.
+	MembersByPool = "pool-uid"
+	// UnboundByPool finds the claims that have published no Sandbox by the name of their pool.
+	UnboundByPool = "unbound-pool"
+	// PoolsByTemplate finds pools by the name of their template.
+	PoolsByTemplate = "template"
+)
+
+// Index is one of them.
+type Index struct {
+	Of   client.Object
+	Name string
+	By   client.IndexerFunc
+}
+
+// All returns every index.
+func All() []Index {
+	return []Index{
+		{&sandboxv1beta1.Sandbox{}, SandboxesByClaim, ownership.IndexByController(ClaimKind())},
+		{&sandboxv1beta1.Sandbox{}, MembersByPool, ownership.IndexByController(PoolKind())},
+		{&extensionsv1beta1.SandboxClaim{}, UnboundByPool, unboundByPool},
+		{&extensionsv1beta1.SandboxWarmPool{}, PoolsByTemplate, poolsByTemplate},
+	}
+}
+
+// Add registers every index.
+func Add(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, index := range All() {
+		if err := indexer.IndexField(ctx, index.Of, index.Name, index.By); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", index.Of, index.Name, err)
+		}
+	}
+	return nil
+}
+
+// ClaimKind is the kind of claims.
+func ClaimKind() schema.GroupKind {
+	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxClaimKind}
+}
+
+// PoolKind is the kind of pools.
+func PoolKind() schema.GroupKind {
+	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxWarmPoolKind}
+}
+
+func unboundByPool(obj client.Object) []string {
+	claim, ok := obj.(*extensionsv1beta1.SandboxClaim)
+	if !ok || claim.Status.Sandbox.Name != "" {
+		return nil
+	}
+	return []string{claim.Spec.WarmPoolRef.Name}
+}
+
+func poolsByTemplate(obj client.Object) []string {
+	pool, ok := obj.(*extensionsv1beta1.SandboxWarmPool)
+	if !ok {
+		return nil
+	}
+	return []string{pool.Spec.SandboxTemplateRef.Name}
+}

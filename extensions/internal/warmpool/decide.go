@@ -1,0 +1,126 @@
+package warmpool
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+)
+
+// Limits bound what a pool does.
+type Limits struct {
+	// Batch is how many members are made, and how many are deleted, in one pass; above 0.
+	Batch int
+	// Grace is how long a member may take to become Ready, unless its pool says otherwise.
+	Grace time.Duration
+	// Recheck is how soon a pool is looked at again whose members find no node.
+	Recheck time.Duration
+}
+
+// longestJitter spreads the moments at which members of the same age are given up.
+const longestJitter = 5 * time.Second
+
+// decide returns what brings a pool that is not being deleted to its size.
+func decide(s seen, limits Limits) plan {
+	var p plan
+	grace := limits.Grace
+	if own := s.pool.Spec.ReadinessGracePeriodSeconds; own != nil {
+		grace = time.Duration(*own) * time.Second
+	}
+	doomed, kept := sortOut(s, grace, &p)
+	doomed = append(doomed, surplus(s, kept)...)
+	for _, member := range doomed[:min(len(doomed), limits.Batch)] {
+		p.remove = append(p.remove, target{name: member.Name, uid: member.UID, resourceVersion: member.ResourceVersion})
+	}
+	if slices.ContainsFunc(kept, func(m *sandboxv1beta1.Sandbox) bool { return !isReady(m) && isHeld(m) }) {
+		p.wakeWithin(limits.Recheck)
+	}
+	refill(s, limits, &p)
+	return p
+}
+
+// sortOut parts the members that nobody has deleted: those that have had their time, or are stale where that is a reason to go,
+// and the others.
+func sortOut(s seen, grace time.Duration, p *plan) (doomed, kept []*sandboxv1beta1.Sandbox) {
+	recreate := s.pool.Spec.UpdateStrategy.Type == extensionsv1beta1.UpdateStrategyRecreate
+	for _, member := range s.standing() {
+		ready := isReady(member)
+		left := unreadySince(member).Add(grace + jitter(member.UID, grace)).Sub(s.now)
+		switch {
+		case (recreate || !ready) && !s.isFresh(member):
+			doomed = append(doomed, member)
+		case !ready && !isHeld(member) && left <= 0:
+			doomed = append(doomed, member)
+		default:
+			kept = append(kept, member)
+			if !ready && !isHeld(member) {
+				p.wakeWithin(left)
+			}
+		}
+	}
+	return doomed, kept
+}
+
+// surplus are the members beyond the pool's size: those that are of least use first.
+func surplus(s seen, kept []*sandboxv1beta1.Sandbox) []*sandboxv1beta1.Sandbox {
+	beyond := len(kept) - s.replicas()
+	if beyond <= 0 {
+		return nil
+	}
+	ordered := slices.Clone(kept)
+	slices.SortFunc(ordered, func(a, b *sandboxv1beta1.Sandbox) int {
+		return cmp.Or(
+			falseFirst(isReady(a), isReady(b)),
+			falseFirst(s.isFresh(a), s.isFresh(b)),
+			b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+	return ordered[:beyond]
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// refill makes members up to the pool's size. Those on their way out count until they are gone, and so do those that may or may
+// not have been made: the pool never grows beyond its size.
+func refill(s seen, limits Limits, p *plan) {
+	if s.population() > s.replicas() {
+		p.drop = s.pending
+		return
+	}
+	if s.template == nil {
+		return
+	}
+	p.retry = s.pending
+	missing := min(s.replicas()-s.population(), limits.Batch)
+	switch {
+	case missing <= 0:
+	case s.yielded > 0:
+		p.wakeWithin(s.yielded)
+	case s.tokens == 0:
+		p.wakeWithin(s.nextToken)
+	default:
+		p.create = min(missing, s.tokens)
+	}
+}
+
+// jitter is up to a tenth of the grace period, the same for a member each time.
+func jitter(uid types.UID, grace time.Duration) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(uid)) // a hash.Hash never returns an error
+	return min(grace/10, longestJitter) * time.Duration(h.Sum32()%1000) / 1000
+}

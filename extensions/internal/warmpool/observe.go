@@ -1,0 +1,115 @@
+package warmpool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+)
+
+const (
+	// longestYield is how long a refill gives way to claims at most.
+	longestYield = 5 * time.Second
+	// lowShare is the share of a pool below which it is refilled first: a fifth.
+	lowShare = 5
+)
+
+// observe reads everything that a decision about the pool rests on.
+func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool) (seen, error) {
+	s := seen{now: r.clock.Now(), pool: pool, available: r.members.Count(pool.UID)}
+	template := &extensionsv1beta1.SandboxTemplate{}
+	key := types.NamespacedName{Namespace: pool.Namespace, Name: pool.Spec.SandboxTemplateRef.Name}
+	err := r.client.Get(ctx, key, template)
+	switch {
+	case err == nil:
+		s.template = template
+		if s.templateHash, err = blueprint.Hash(template); err != nil {
+			return s, err
+		}
+	case !apierrors.IsNotFound(err):
+		return s, fmt.Errorf("reading SandboxTemplate %q: %w", key.Name, err)
+	}
+	if err := r.observeMembers(ctx, &s); err != nil {
+		return s, err
+	}
+	if s.waiting, err = r.waitingFor(ctx, pool); err != nil {
+		return s, err
+	}
+	s.yielded = r.yield(s)
+	s.tokens, s.nextToken = r.buckets.Tokens(pool.UID, s.now)
+	return s, nil
+}
+
+// observeMembers lists the members in a view that shows every write of this process, and looks at the API server for those
+// whose creation nobody has answered for.
+func (r *Reconciler) observeMembers(ctx context.Context, s *seen) error {
+	var members sandboxv1beta1.SandboxList
+	err := r.client.List(ctx, &members, client.InNamespace(s.pool.Namespace),
+		client.MatchingFields{index.MembersByPool: string(s.pool.UID)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("listing the members of SandboxWarmPool %q: %w", s.pool.Name, err)
+	}
+	for i := range members.Items {
+		s.members = append(s.members, &members.Items[i])
+	}
+	for _, name := range r.unanswered.Of(s.pool.UID) {
+		if slices.ContainsFunc(s.members, func(m *sandboxv1beta1.Sandbox) bool { return m.Name == name }) {
+			r.unanswered.Settle(s.pool.UID, name)
+			continue
+		}
+		if err := r.lookFor(ctx, s, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookFor asks the API server for a member that may have been made.
+func (r *Reconciler) lookFor(ctx context.Context, s *seen, name string) error {
+	sandbox := &sandboxv1beta1.Sandbox{}
+	err := r.live.Get(ctx, types.NamespacedName{Namespace: s.pool.Namespace, Name: name}, sandbox)
+	switch {
+	case apierrors.IsNotFound(err):
+		s.pending = append(s.pending, name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading Sandbox %q to learn whether it was created: %w", name, err)
+	case metav1.IsControlledBy(sandbox, s.pool):
+		// Until the cache shows it, it is looked for again.
+		s.members = append(s.members, sandbox)
+		return nil
+	default:
+		r.unanswered.Settle(s.pool.UID, name)
+		return nil
+	}
+}
+
+// waitingFor is how many claims of the pool have no Sandbox yet.
+func (r *Reconciler) waitingFor(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool) (int, error) {
+	var claims extensionsv1beta1.SandboxClaimList
+	err := r.client.List(ctx, &claims, client.InNamespace(pool.Namespace), client.MatchingFields{index.UnboundByPool: pool.Name},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return 0, fmt.Errorf("listing the claims of SandboxWarmPool %q: %w", pool.Name, err)
+	}
+	return len(claims.Items), nil
+}
+
+// yield is how much longer the refill gives way to claims that can be served: a write for the refill is one that they wait for.
+func (r *Reconciler) yield(s seen) time.Duration {
+	if s.waiting == 0 || s.available*lowShare <= s.replicas() {
+		r.yields.Forget(s.pool.UID)
+		return 0
+	}
+	return r.yields.Hold(s.pool.UID, s.now, longestYield)
+}

@@ -1,0 +1,137 @@
+package warmpool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/conditions"
+	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/names"
+	"sigs.k8s.io/agent-sandbox/shared/reconcile"
+)
+
+const (
+	// statusPause is the time between two statuses of a pool.
+	statusPause = time.Second
+	// pauseOutdated is how soon a pool is decided about anew of which a member has changed meanwhile.
+	pauseOutdated = 100 * time.Millisecond
+)
+
+const messageProgressing = "The pool has its replicas or comes nearer to them"
+
+// report writes the status of the pool, once a second at most, and its Events.
+func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
+	wanted := desiredStatus(s, d)
+	held, err := r.writeStatus(ctx, s, wanted)
+	d.fail(err)
+	if d.outdated {
+		p.wakeWithin(pauseOutdated)
+	}
+	p.wakeWithin(held)
+	if err := errors.Join(d.errors...); err != nil {
+		r.recorder.Emit(s.pool, createFailures(d)...)
+		return reconcile.Failed(err)
+	}
+	return reconcile.Wait(p.wake)
+}
+
+// writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus) (time.Duration, error) {
+	body, err := apply.Status(s.pool.UID, s.pool.Status, wanted)
+	if err != nil || body == nil {
+		return 0, err
+	}
+	if held := r.statuses.Hold(s.pool.UID, s.now, statusPause); held > 0 && s.pool.Status.ObservedGeneration != 0 {
+		return held, nil
+	}
+	r.statuses.Forget(s.pool.UID)
+	target := &extensionsv1beta1.SandboxWarmPool{ObjectMeta: metav1.ObjectMeta{Namespace: s.pool.Namespace, Name: s.pool.Name}}
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("patching the status of SandboxWarmPool %q: %w", s.pool.Name, err)
+	}
+	r.recorder.Emit(s.pool, statusEvents(s.pool.Status, wanted)...)
+	return 0, nil
+}
+
+// desiredStatus is the whole status of the pool, from what is so now.
+func desiredStatus(s seen, d done) extensionsv1beta1.SandboxWarmPoolStatus {
+	status := extensionsv1beta1.SandboxWarmPoolStatus{
+		Replicas:           int32(min(len(s.members)+len(d.created), 1<<31-1)), //nolint:gosec // Bounded.
+		Selector:           sandboxv1beta1.LabelWarmPool + "=" + names.Hash(s.pool.Name),
+		ObservedGeneration: s.pool.Generation,
+	}
+	for _, member := range s.standing() {
+		if isReady(member) {
+			status.ReadyReplicas++
+			if s.template != nil && s.isFresh(member) {
+				status.UpdatedReadyReplicas++
+			}
+		}
+	}
+	progressing := progressingCondition(s, d)
+	progressing.Type, progressing.ObservedGeneration = extensionsv1beta1.ConditionProgressing, s.pool.Generation
+	status.Conditions = conditions.Settle(s.pool.Status.Conditions, []metav1.Condition{progressing}, metav1.NewTime(s.now))
+	return status
+}
+
+// progressingCondition says whether the pool comes nearer to its replicas, and what keeps it from it.
+func progressingCondition(s seen, d done) metav1.Condition {
+	if s.template == nil {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonSandboxTemplateError,
+			Message: fmt.Sprintf("SandboxTemplate %q not found", s.pool.Spec.SandboxTemplateRef.Name)}
+	}
+	for _, err := range d.errors {
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			return metav1.Condition{Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonSandboxTemplateError, Message: err.Error()}
+		}
+	}
+	for _, member := range s.standing() {
+		if isReady(member) || !isHeld(member) {
+			continue
+		}
+		reason, cause := extensionsv1beta1.ReasonWarmPoolNotProgressing, sandboxv1beta1.ConditionPodScheduled
+		if isRefused(member) {
+			reason, cause = extensionsv1beta1.ReasonSandboxTemplateError, sandboxv1beta1.ConditionReady
+		}
+		told := meta.FindStatusCondition(member.Status.Conditions, cause)
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf("%s: %s", told.Reason, told.Message)}
+	}
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing}
+}
+
+// statusEvents tell that the pool has stopped to come nearer to its replicas, and that it does again.
+func statusEvents(before, after extensionsv1beta1.SandboxWarmPoolStatus) []events.Event {
+	was := meta.FindStatusCondition(before.Conditions, extensionsv1beta1.ConditionProgressing)
+	is := meta.FindStatusCondition(after.Conditions, extensionsv1beta1.ConditionProgressing)
+	switch {
+	case is.Status == metav1.ConditionFalse && (was == nil || was.Status != is.Status):
+		return []events.Event{events.Warning(extensionsv1beta1.ReasonWarmPoolNotProgressing, "Fill", is.Message)}
+	case is.Status == metav1.ConditionTrue && was != nil && was.Status != is.Status:
+		return []events.Event{events.Normal(extensionsv1beta1.ReasonWarmPoolProgressing, "Fill", is.Message)}
+	}
+	return nil
+}
+
+func createFailures(d done) []events.Event {
+	for _, err := range d.errors {
+		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+			return []events.Event{events.Warning(extensionsv1beta1.EventSandboxCreateFailed, "Fill", err.Error())}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package warmpool
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
+)
+
+// seen is what one pass knows. Nil means absent.
+type seen struct {
+	now  time.Time
+	pool *extensionsv1beta1.SandboxWarmPool
+	// template is what members are built from, templateHash that of its blueprint.
+	template     *extensionsv1beta1.SandboxTemplate
+	templateHash string
+	// members are the Sandboxes that the pool controls, those on their way out included.
+	members []*sandboxv1beta1.Sandbox
+	// pending are the names of members whose creation nobody has answered for and that are not among members.
+	pending []string
+	// waiting is how many claims of this pool have no Sandbox yet.
+	waiting int
+	// available is how many members can be taken now.
+	available int
+	// yielded is how much longer a refill gives way to claims.
+	yielded time.Duration
+	// tokens is how many members may be made now, nextToken how long until one more may be.
+	tokens    int
+	nextToken time.Duration
+}
+
+func (s seen) replicas() int { return int(ptr.Deref(s.pool.Spec.Replicas, 1)) }
+
+// population is every Sandbox of the pool that exists, or that may.
+func (s seen) population() int { return len(s.members) + len(s.pending) }
+
+// standing are the members that nobody has deleted.
+func (s seen) standing() []*sandboxv1beta1.Sandbox {
+	var standing []*sandboxv1beta1.Sandbox
+	for _, member := range s.members {
+		if member.DeletionTimestamp == nil {
+			standing = append(standing, member)
+		}
+	}
+	return standing
+}
+
+func (s seen) isFresh(member *sandboxv1beta1.Sandbox) bool {
+	return s.template == nil || blueprint.IsFresh(member, s.template, s.templateHash)
+}
+
+// isHeld says whether a member that is not Ready is kept all the same: another would find no node either, or waits at the same
+// gate, or would be refused for the same reason.
+func isHeld(member *sandboxv1beta1.Sandbox) bool {
+	scheduled := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionPodScheduled)
+	return scheduled != nil && scheduled.Status == metav1.ConditionFalse || isRefused(member)
+}
+
+// isRefused says whether the API server refuses the Pod of a member for ever.
+func isRefused(member *sandboxv1beta1.Sandbox) bool {
+	ready := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady)
+	return ready != nil && ready.Reason == sandboxv1beta1.ReasonInvalidConfiguration
+}
+
+func isReady(member *sandboxv1beta1.Sandbox) bool { return candidates.IsCandidate(member) }
+
+// unreadySince is when a member that is not Ready has ceased to be, or was made.
+func unreadySince(member *sandboxv1beta1.Sandbox) time.Time {
+	since := member.CreationTimestamp.Time
+	ready := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady)
+	if ready != nil && ready.LastTransitionTime.After(since) {
+		since = ready.LastTransitionTime.Time
+	}
+	return since
+}

@@ -1,0 +1,56 @@
+package warmpool
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+)
+
+// ThoseOfTemplate are the pools that name a template.
+func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object) []reconcile.Request {
+	var pools extensionsv1beta1.SandboxWarmPoolList
+	err := r.client.List(ctx, &pools, client.InNamespace(template.GetNamespace()), client.MatchingFields{index.PoolsByTemplate: template.GetName()},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the pools of a template", "template", template.GetName())
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(pools.Items))
+	for i := range pools.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
+	}
+	return requests
+}
+
+// PoolOfClaim is the pool that a claim names: it may have given way to that claim.
+func PoolOfClaim(_ context.Context, obj client.Object) []reconcile.Request {
+	claim, ok := obj.(*extensionsv1beta1.SandboxClaim)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: claim.Namespace, Name: claim.Spec.WarmPoolRef.Name}}}
+}
+
+// servedOrGone lets the events through after which one claim less waits.
+func servedOrGone() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  Served,
+	}
+}
+
+// Served says whether an update of a claim is the one that gives it its Sandbox.
+func Served(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*extensionsv1beta1.SandboxClaim)
+	after, ok2 := e.ObjectNew.(*extensionsv1beta1.SandboxClaim)
+	return ok && ok2 && before.Status.Sandbox.Name == "" && after.Status.Sandbox.Name != ""
+}
