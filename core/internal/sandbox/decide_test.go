@@ -126,6 +126,10 @@ func TestDecideAboutClaims(t *testing.T) {
 		}
 		return c
 	}
+	adoptable := func(c *corev1.PersistentVolumeClaim) {
+		c.OwnerReferences = nil
+		c.Labels = map[string]string{sandboxv1beta1.LabelAdoptable: "true"}
+	}
 	going := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: testNow} }
 	cases := map[string]struct {
 		seen seen
@@ -142,11 +146,9 @@ func TestDecideAboutClaims(t *testing.T) {
 			}))),
 			[]claimAction{{refused: refusal(`PersistentVolumeClaim "data-box" is controlled by StatefulSet "db": delete it or rename the Sandbox`)}},
 		},
+		"one that somebody else's Pod may use is not adopted": {seenWith(box, withClaim(claim(adoptable)), withForeignPod(runningPod(unowned, unlabelled))), nil},
 		"an adoptable one is adopted (A6.2)": {
-			seenWith(box, withClaim(claim(func(c *corev1.PersistentVolumeClaim) {
-				c.OwnerReferences = nil
-				c.Labels = map[string]string{sandboxv1beta1.LabelAdoptable: "true"}
-			}))),
+			seenWith(box, withClaim(claim(adoptable))),
 			[]claimAction{{adopt: &metadataPatch{name: "data-box", metadata: apply.Metadata{
 				UID: "uid-claim", ResourceVersion: "60", OwnerReferences: owned("uid-box", "box"),
 				Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())},
