@@ -119,6 +119,7 @@ verify: ## Check that generated files, formatting, modules, lint and assets are 
 	  "generated=$(MAKE) verify-generated" \
 	  "imports=go run ./release/cmd/verify imports" \
 	  "faults=go run ./release/cmd/verify faults" \
+	  "versions=go run ./release/cmd/verify versions $(MODULES)" \
 	  $(TIDY_STEPS) $(BUILD_STEPS) \
 	  "lint=$(MAKE) lint" \
 	  "golden=go run ./release/cmd/render --check" \
