@@ -48,7 +48,7 @@ type process struct {
 	// needed is how far each cache must have come for the barrier, which was passed when it is no longer to be waited for.
 	needed map[kind]int
 	passed bool
-	// won are the Sandboxes that a commit of this process has taken, as it was told.
+	// won are the Sandboxes that a commit of this process has taken, as it was told, and that no event has told of since.
 	won      map[types.UID]bool
 	suffixes *rand.Rand
 }
@@ -286,6 +286,7 @@ func (p *process) runExtensions() {
 // listenToSandboxes feeds the members that can be taken, and wakes claims and pools.
 func (p *process) listenToSandboxes(members *controllers.Candidates, both controllers.Controllers, claims, pools *queue) {
 	p.caches[sandboxKind].listen(func(before, after client.Object) {
+		delete(p.won, either(before, after).GetUID())
 		if after == nil {
 			members.Forget(before.GetUID())
 			return
