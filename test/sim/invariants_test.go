@@ -170,7 +170,7 @@ func (w *world) checkPublished(before, after *extensionsv1beta1.SandboxClaim) {
 func (w *world) noteWon(c *call) {
 	if sandbox, ok := c.result.(*sandboxv1beta1.Sandbox); ok && c.verb == patchVerb && !c.patch.status &&
 		c.by.role == extensions && ownerOf(sandbox, extensionsv1beta1.SandboxClaimKind) != nil {
-		c.by.won[sandbox.UID] = true
+		c.by.won[sandbox.UID] = c.by.picked[sandbox.UID]
 	}
 }
 

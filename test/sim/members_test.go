@@ -6,8 +6,8 @@ import (
 	"sigs.k8s.io/agent-sandbox/extensions/cmd/controller/controllers"
 )
 
-// watchedMembers see to it that nobody is handed a member that this process has taken already: a pick is a reservation, which the
-// success of its commit does not end.
+// watchedMembers see to it that nobody is handed a member that this process has taken already: a pick is a reservation, which an
+// event of the member ends, and never the mere success of its commit.
 type watchedMembers struct {
 	controllers.Members
 	by *process
@@ -26,6 +26,9 @@ func (m watchedMembers) Take(pool types.UID, fits func(controllers.Member) bool)
 	member, ok := m.Members.Take(pool, fits)
 	if ok && m.by.won[member.UID] && m.by.ctx.Err() == nil {
 		m.by.world.fail("%s hands out Sandbox %q, which it has taken before", m.by.id, member.Key.Name)
+	}
+	if ok && m.by.ctx.Err() == nil {
+		m.by.picked[member.UID] = true
 	}
 	return member, ok
 }

@@ -8,31 +8,51 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// moves are what the machinery could do next: answer a call, begin a reconcile, tell a cache, run a Pod, collect garbage.
-func (w *world) moves() []option {
+// moves are what the controllers of a role could do next: hear of a call, begin a reconcile, see what has changed.
+func (w *world) moves(r role) []option {
 	var options []option
-	if ready := w.ready(); len(ready) > 0 {
+	if ready := w.ready(r); len(ready) > 0 {
 		options = append(options, option{24, func() { w.meet(anyOf(w.rng, ready)) }})
 	}
-	type due struct {
-		p    *process
-		q    *queue
-		name string
+	if dues := w.dues(r); len(dues) > 0 {
+		options = append(options, option{16, func() { d := anyOf(w.rng, dues); w.start(d.p, d.q, d.name) }})
 	}
+	if lagging := w.lagging(r); len(lagging) > 0 {
+		options = append(options, option{14, func() { w.deliver(anyOf(w.rng, lagging)) }})
+	}
+	return options
+}
+
+// background are the moves of what is not looked at most: the core, the kubelets, the garbage collector.
+func (w *world) background() []option {
+	if w.aroundAt != w.store.version {
+		w.around, w.aroundAt = w.clusterMoves(), w.store.version
+	}
+	return append(w.moves(core), w.around...)
+}
+
+// due is a reconcile that could begin.
+type due struct {
+	p    *process
+	q    *queue
+	name string
+}
+
+func (w *world) dues(r role) []due {
 	var dues []due
-	for _, p := range w.processes {
+	for _, p := range w.alive(r) {
 		for _, q := range p.queues {
 			for _, name := range q.ready(w.store.now) {
 				dues = append(dues, due{p, q, name})
 			}
 		}
 	}
-	if len(dues) > 0 {
-		options = append(options, option{16, func() { d := anyOf(w.rng, dues); w.start(d.p, d.q, d.name) }})
-	}
-	if lagging := w.lagging(); len(lagging) > 0 {
-		options = append(options, option{14, func() { w.deliver(anyOf(w.rng, lagging)) }})
-	}
+	return dues
+}
+
+// clusterMoves are those of what runs Pods and collects garbage.
+func (w *world) clusterMoves() []option {
+	var options []option
 	if pods := w.podsToRun(); len(pods) > 0 {
 		options = append(options, option{8, func() { w.runPod(anyOf(w.rng, pods)) }})
 	}
@@ -48,9 +68,9 @@ type place struct {
 	c *cached
 }
 
-func (w *world) lagging() []place {
+func (w *world) lagging(r role) []place {
 	var lagging []place
-	for _, p := range w.processes {
+	for _, p := range w.alive(r) {
 		for _, c := range p.caches {
 			if c != nil && (c.behind() || c.silent()) {
 				lagging = append(lagging, place{p, c})
@@ -136,10 +156,13 @@ func (w *world) land() {
 	w.note("late: %s -> %s", c, outcome(again.err))
 }
 
-// step lets one thing happen, by the machinery or by the world around it.
+// step lets one thing happen, by claims and pools or by the world around them, after some that happen in the background.
 func (w *world) step() {
 	w.tally.Steps++
-	options := append(w.moves(), option{10, w.user}, option{2, func() { w.advanceClock(w.store.now.Add(w.pause())) }})
+	for w.rng.IntN(3) > 0 {
+		w.choose(w.background())
+	}
+	options := append(w.moves(extensions), option{10, w.user}, option{2, func() { w.advanceClock(w.store.now.Add(w.pause())) }})
 	if len(w.late) > 0 {
 		options = append(options, option{4, w.land})
 	}
@@ -187,7 +210,7 @@ func (w *world) rest() {
 		if w.broken() {
 			return
 		}
-		options := w.moves()
+		options := append(w.moves(extensions), w.background()...)
 		if len(w.late) > 0 {
 			options = append(options, option{5, w.land})
 		}

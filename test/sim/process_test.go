@@ -48,7 +48,8 @@ type process struct {
 	// needed is how far each cache must have come for the barrier, which was passed when it is no longer to be waited for.
 	needed map[kind]int
 	passed bool
-	// won are the Sandboxes that a commit of this process has taken, as it was told, and that no event has told of since.
+	// picked are the members that were handed out and that no event has told of since, won those of them that a commit has taken.
+	picked map[types.UID]bool
 	won      map[types.UID]bool
 	suffixes *rand.Rand
 }
@@ -122,7 +123,7 @@ func (q *queue) finish(r *run, now time.Time) {
 func newProcess(w *world, r role, lag int) *process {
 	w.born++
 	p := &process{
-		id: fmt.Sprintf("%s%d", r, w.born), role: r, world: w, needed: map[kind]int{}, won: map[types.UID]bool{},
+		id: fmt.Sprintf("%s%d", r, w.born), role: r, world: w, needed: map[kind]int{}, won: map[types.UID]bool{}, picked: map[types.UID]bool{},
 		suffixes: rand.New(rand.NewPCG(uint64(w.seed), uint64(w.born))),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -287,6 +288,7 @@ func (p *process) runExtensions() {
 func (p *process) listenToSandboxes(members *controllers.Candidates, both controllers.Controllers, claims, pools *queue) {
 	p.caches[sandboxKind].listen(func(before, after client.Object) {
 		delete(p.won, either(before, after).GetUID())
+		delete(p.picked, either(before, after).GetUID())
 		if after == nil {
 			members.Forget(before.GetUID())
 			return

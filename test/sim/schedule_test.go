@@ -91,9 +91,9 @@ func newWorld(seed int64, s *store) *world {
 // play runs the schedule of a seed. The caller is in a bubble.
 func play(seed int64, wrong mutant, traced bool) verdict {
 	rng := rand.New(rand.NewPCG(uint64(seed), 2))
-	at := beginning{replicas: rng.IntN(mostMembers + 1), recreate: rng.IntN(4) == 0, children: rng.IntN(8) == 0}
+	at := beginning{replicas: anyOf(rng, []int{0, 1, 2, 3, 4, 4}), recreate: rng.IntN(4) == 0, children: rng.IntN(8) == 0}
 	s := at.bare()
-	if rng.IntN(5) > 0 {
+	if rng.IntN(8) > 0 {
 		s = filled.store(at)
 	}
 	w := newWorld(seed, s)

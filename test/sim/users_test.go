@@ -24,14 +24,19 @@ const (
 func (w *world) user() {
 	claims := w.store.names(claimKind)
 	sandboxes := w.store.names(sandboxKind)
-	options := []option{{2, w.scale}, {1, w.editTemplate}}
+	options := []option{{3, w.scale}, {1, w.editTemplate}}
 	if len(claims) < mostClaims {
-		options = append(options, option{16, w.createClaim})
+		options = append(options, option{12, w.createClaim})
+	}
+	if bound := w.claimsThat(isBound); len(bound) > 0 {
+		options = append(options, option{4, func() { w.expireClaim(anyOf(w.rng, bound)) }})
+	}
+	if mortal := w.claimsThat(isMortal); len(mortal) > 0 {
+		options = append(options, option{6, func() { w.reviveClaim(anyOf(w.rng, mortal)) }})
 	}
 	if len(claims) > 0 {
 		name := anyOf(w.rng, claims)
-		options = append(options, option{3, func() { w.expireClaim(name) }}, option{3, func() { w.reviveClaim(name) }},
-			option{2, func() { w.deleteClaim(name) }})
+		options = append(options, option{1, func() { w.expireClaim(name) }}, option{2, func() { w.deleteClaim(name) }})
 	}
 	if len(sandboxes) > 0 {
 		name := anyOf(w.rng, sandboxes)
@@ -42,6 +47,19 @@ func (w *world) user() {
 	}
 	w.choose(options)
 }
+
+// claimsThat are the names of those claims.
+func (w *world) claimsThat(fit func(*extensionsv1beta1.SandboxClaim) bool) []string {
+	return slices.DeleteFunc(w.store.names(claimKind), func(name string) bool {
+		return !fit(w.store.objects[claimKind][name].(*extensionsv1beta1.SandboxClaim))
+	})
+}
+
+func isBound(claim *extensionsv1beta1.SandboxClaim) bool {
+	return claim.Status.Sandbox.Name != "" && claim.Spec.Lifecycle == nil
+}
+
+func isMortal(claim *extensionsv1beta1.SandboxClaim) bool { return claim.Spec.Lifecycle != nil }
 
 func (w *world) createClaim() {
 	for i := range mostClaims {

@@ -54,9 +54,12 @@ type world struct {
 	// slowReads makes every read that could wait a call of its own.
 	slowReads bool
 	late      []*call
-	current   *call
-	ledger    ledger
-	tally     tally
+	// around is what the cluster could do next, as of a version of the store.
+	around   []option
+	aroundAt int64
+	current  *call
+	ledger   ledger
+	tally    tally
 
 	mu       sync.Mutex
 	pending  []*call
@@ -73,6 +76,7 @@ func (w *world) fail(format string, args ...any) {
 	defer w.mu.Unlock()
 	if w.breach == "" {
 		w.breach = fmt.Sprintf(format, args...)
+		w.note("BREACH: %s", w.breach)
 	}
 }
 
@@ -184,13 +188,13 @@ func (w *world) drop(c *call) {
 	w.pending = slices.DeleteFunc(w.pending, func(other *call) bool { return other == c })
 }
 
-// ready are the calls that could be answered now.
-func (w *world) ready() []*call {
+// ready are the calls of a role that could be answered now.
+func (w *world) ready(r role) []*call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var ready []*call
 	for _, c := range w.pending {
-		if c.ready() {
+		if c.by.role == r && c.ready() {
 			ready = append(ready, c)
 		}
 	}
