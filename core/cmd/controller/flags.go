@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"sigs.k8s.io/agent-sandbox/core/cmd/controller/controllers"
 	"sigs.k8s.io/agent-sandbox/core/internal/sandbox"
 	"sigs.k8s.io/agent-sandbox/shared/app"
-	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
-	"sigs.k8s.io/agent-sandbox/shared/pacer"
 )
 
 const (
@@ -77,25 +75,15 @@ func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	if !f.disableEvents {
 		recorder = events.NewRecorder(in.Manager.GetEventRecorder("agent-sandbox-controller"))
 	}
-	metrics, err := sandbox.NewMetrics(in.Metrics)
+	controller, err := controllers.New(controllers.Surroundings{
+		Client: in.Manager.GetClient(), Live: in.Manager.GetAPIReader(), Events: recorder, Clock: clock.RealClock{},
+		Metrics: in.Metrics, Tracer: in.Tracer,
+	}, controllers.Settings{WriteBehind: min(f.writeBehind, longestWriteBehind), ClusterDomain: f.clusterDomain})
 	if err != nil {
 		return err
 	}
 	if err := in.Metrics.Register(sandbox.NewInventory(in.Manager.GetClient())); err != nil {
 		return fmt.Errorf("registering the count of Sandboxes: %w", err)
 	}
-	return sandbox.New(sandbox.Config{
-		Client:            in.Manager.GetClient(),
-		Live:              in.Manager.GetAPIReader(),
-		Recorder:          recorder,
-		Clock:             clock.RealClock{},
-		Pacer:             pacer.New[types.NamespacedName](),
-		Tries:             pacer.New[types.NamespacedName](),
-		WriteBehind:       pacer.New[types.NamespacedName](),
-		WriteBehindWindow: min(f.writeBehind, longestWriteBehind),
-		Echoes:            consistency.NewEchoes[types.NamespacedName](),
-		ClusterDomain:     f.clusterDomain,
-		Metrics:           metrics,
-		Tracer:            in.Tracer,
-	}).SetupWithManager(ctx, in.Manager, f.workers)
+	return controller.SetupWithManager(ctx, in.Manager, f.workers)
 }

@@ -28,7 +28,6 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
-	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
 )
@@ -187,17 +186,15 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 
 // SetupWithManager registers the controller with as many workers.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr manager.Manager, workers int) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, podsByController, ownership.IndexByController(sandboxKind()))
-	if err != nil {
-		return fmt.Errorf("indexing Pods by their Sandbox: %w", err)
+	for _, index := range Indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, index.Of, index.Name, index.By); err != nil {
+			return fmt.Errorf("indexing %T by %s: %w", index.Of, index.Name, err)
+		}
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &sandboxv1beta1.Sandbox{}, obstacleIndex, obstacleOf); err != nil {
-		return fmt.Errorf("indexing Sandboxes by what they wait for: %w", err)
-	}
-	byOwner := handler.EnqueueRequestsFromMapFunc(byOwnerName)
-	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.byOwnerOrOwnName)
-	err = ctrl.NewControllerManagedBy(mgr).
-		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(r.wakes())).
+	byOwner := handler.EnqueueRequestsFromMapFunc(ByOwnerName)
+	byOwnerOrOwnName := handler.EnqueueRequestsFromMapFunc(r.ByOwnerOrOwnName)
+	err := ctrl.NewControllerManagedBy(mgr).
+		For(&sandboxv1beta1.Sandbox{}, builder.WithPredicates(r.Wakes())).
 		Watches(&corev1.Pod{}, byOwnerOrOwnName).
 		Watches(&corev1.Service{}, byOwnerOrOwnName).
 		Watches(&corev1.PersistentVolumeClaim{}, byOwner).

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
-// wakes leaves out the event that our own write of a status brings back, unless it tells of another change as well, as after
+// Wakes leaves out the event that our own write of a status brings back, unless it tells of another change as well, as after
 // a watch that was broken off. A status that somebody else wrote is put right at once: clients route by it.
-func (r *Reconciler) wakes() predicate.Predicate {
+func (r *Reconciler) Wakes() predicate.Predicate {
 	foreign := predicate.Funcs{UpdateFunc: func(change event.UpdateEvent) bool {
 		sandbox, ok := change.ObjectNew.(*sandboxv1beta1.Sandbox)
 		if !ok {
@@ -32,9 +32,9 @@ func (r *Reconciler) wakes() predicate.Predicate {
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// byOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for
+// ByOwnerName wakes the Sandbox of the name that the controller reference gives: the owner itself, or its successor, who waits for
 // what its predecessor left.
-func byOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
+func ByOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
 	ref, ok := ownership.ControllerOf(obj, sandboxKind())
 	if !ok {
 		return nil
@@ -42,9 +42,9 @@ func byOwnerName(_ context.Context, obj client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}}}
 }
 
-// byOwnerOrOwnName wakes the owner; without one, the Sandbox in whose way an object of its name stands.
-func (r *Reconciler) byOwnerOrOwnName(ctx context.Context, obj client.Object) []reconcile.Request {
-	if requests := byOwnerName(ctx, obj); requests != nil {
+// ByOwnerOrOwnName wakes the owner; without one, the Sandbox in whose way an object of its name stands.
+func (r *Reconciler) ByOwnerOrOwnName(ctx context.Context, obj client.Object) []reconcile.Request {
+	if requests := ByOwnerName(ctx, obj); requests != nil {
 		return requests
 	}
 	key := client.ObjectKeyFromObject(obj)

@@ -38,12 +38,12 @@ func TestOnlyTheEchoOfOurOwnWriteWakesNobody(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := reconciler.wakes().Update(event.UpdateEvent{ObjectOld: stored, ObjectNew: tc.seen}); got != tc.want {
+			if got := reconciler.Wakes().Update(event.UpdateEvent{ObjectOld: stored, ObjectNew: tc.seen}); got != tc.want {
 				t.Errorf("wakes = %v, want %v", got, tc.want)
 			}
 		})
 	}
-	if !reconciler.wakes().Create(event.CreateEvent{Object: stored}) || !reconciler.wakes().Delete(event.DeleteEvent{Object: stored}) {
+	if !reconciler.Wakes().Create(event.CreateEvent{Object: stored}) || !reconciler.Wakes().Delete(event.DeleteEvent{Object: stored}) {
 		t.Error("what appears or goes wakes")
 	}
 }

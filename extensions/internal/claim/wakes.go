@@ -35,11 +35,18 @@ func (r *Reconciler) watches(b *builder.Builder) *builder.Builder {
 }
 
 // ClaimChanged says whether an update of a claim is one to act on. What this controller writes itself is none: status and
-// annotations.
+// annotations. Except that a claim has lost its Sandbox: only once the cache shows that do changes of its pool wake it, and it
+// may have missed one.
 func ClaimChanged(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+	return isUnbound(e.ObjectNew) && !isUnbound(e.ObjectOld) ||
+		e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 		e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 		e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}
+
+func isUnbound(obj client.Object) bool {
+	claim, ok := obj.(*extensionsv1beta1.SandboxClaim)
+	return ok && claim.Status.Sandbox.Name == ""
 }
 
 // sandboxHandler wakes the claims that a change of a Sandbox concerns.

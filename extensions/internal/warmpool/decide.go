@@ -106,7 +106,8 @@ func refill(s seen, limits Limits, p *plan) {
 		return
 	}
 	p.retry = s.pending
-	missing := min(s.replicas()-s.population(), limits.Batch)
+	// What is made again is part of the batch.
+	missing := min(s.replicas()-s.population(), limits.Batch-len(p.retry))
 	switch {
 	case missing <= 0:
 	case s.yielded > 0:

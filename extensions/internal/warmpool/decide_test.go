@@ -39,6 +39,7 @@ func TestDecideAboutTheSize(t *testing.T) {
 		"however many are asked for (A4.20)":            {seenOf(poolOf(math.MaxInt32)), plan{create: 10}},
 		"members on their way out count (A4.1)":         {seenOf(poolOf(2), with(member(1), member(2, leaving))), plan{}},
 		"so do those that nobody answered for":          {seenOf(poolOf(3), with(member(1)), pending("m7")), plan{retry: []string{"m7"}, create: 1}},
+		"which are part of the batch":                   {seenOf(poolOf(15), pending("m7")), plan{retry: []string{"m7"}, create: testLimits.Batch - 1}},
 		"which are dropped when there are enough":       {seenOf(poolOf(1), with(member(1)), pending("m7")), plan{drop: []string{"m7"}}},
 		"without the template none is made":             {seenOf(poolOf(3), gone), plan{}},
 		"and none goes":                                 {seenOf(poolOf(1), with(member(1, stale)), gone), plan{}},
