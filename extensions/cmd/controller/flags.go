@@ -6,21 +6,12 @@ import (
 	"math"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
-	toolscache "k8s.io/client-go/tools/cache"
 	cliflag "k8s.io/component-base/cli/flag"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/cmd/controller/controllers"
-	"sigs.k8s.io/agent-sandbox/extensions/internal/barrier"
-	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/app"
-	"sigs.k8s.io/agent-sandbox/shared/events"
 )
 
 const (
@@ -93,80 +84,14 @@ func (f *flags) warnings() []string {
 		claimWorkersFlag, f.claimWorkers, poolWorkersFlag, f.poolWorkers, manyWorkers)}
 }
 
-// cacheOptions say what the informers keep: no record of who manages which field.
+// cacheOptions say what the informers keep.
 func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
-	bare := cache.ByObject{Transform: cache.TransformStripManagedFields()}
-	return map[client.Object]cache.ByObject{
-		&sandboxv1beta1.Sandbox{}:            bare,
-		&extensionsv1beta1.SandboxClaim{}:    bare,
-		&extensionsv1beta1.SandboxWarmPool{}: bare,
-		&extensionsv1beta1.SandboxTemplate{}: bare,
-		&corev1.Node{}:                       {Transform: stripNode},
-	}, nil
-}
-
-// stripNode keeps what decides whether the Pods on a node may be handed out.
-func stripNode(obj any) (any, error) {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return obj, nil
-	}
-	node.ManagedFields, node.Annotations = nil, nil
-	node.Status = corev1.NodeStatus{Conditions: node.Status.Conditions}
-	return node, nil
+	return controllers.CacheOptions(), nil
 }
 
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
-	mgr := in.Manager
-	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	members := controllers.NewCandidates()
-	var synced []func() bool
-	for _, feed := range []struct {
-		of      client.Object
-		handler toolscache.ResourceEventHandler
-	}{{&sandboxv1beta1.Sandbox{}, members.SandboxHandler()}, {&corev1.Node{}, members.NodeHandler()}} {
-		informer, err := mgr.GetCache().GetInformer(ctx, feed.of, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("making an informer of %T: %w", feed.of, err)
-		}
-		registration, err := informer.AddEventHandler(feed.handler)
-		if err != nil {
-			return fmt.Errorf("listening to an informer of %T: %w", feed.of, err)
-		}
-		synced = append(synced, registration.HasSynced)
-	}
-	gate := barrier.New(mgr.GetClient(), mgr.GetAPIReader(), barrierKinds(), synced...)
-	if err := mgr.Add(gate); err != nil {
-		return fmt.Errorf("adding the barrier of a new leader: %w", err)
-	}
-	recorder := events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-extensions-controller"))
-	claimEvents := recorder
-	if f.disableEvents {
-		claimEvents = events.Discard()
-	}
-	both := controllers.New(members, controllers.Surroundings{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClaimEvents: claimEvents, PoolEvents: recorder,
-		Clock: clock.RealClock{}, Barrier: gate, Members: controllers.Undecorated, Suffix: rand.String,
-	}, controllers.Settings{
-		Observability: !f.disableObservability, Batch: f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
+	return controllers.Setup(ctx, in.Manager, controllers.Settings{
+		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
+		Batch: f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
 	})
-	if err := both.Claims.SetupWithManager(mgr, f.claimWorkers); err != nil {
-		return err
-	}
-	return both.Pools.SetupWithManager(mgr, f.poolWorkers)
-}
-
-func barrierKinds() []barrier.Kind {
-	return []barrier.Kind{
-		{
-			GroupVersionKind: sandboxv1beta1.GroupVersion.WithKind(sandboxv1beta1.SandboxKind),
-			New:              func() client.Object { return &sandboxv1beta1.Sandbox{} },
-		},
-		{
-			GroupVersionKind: extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxClaimKind),
-			New:              func() client.Object { return &extensionsv1beta1.SandboxClaim{} },
-		},
-	}
 }

@@ -35,16 +35,18 @@ type Kind struct {
 
 // Barrier is passed once per leadership. As a Runnable of a manager it starts with the leadership.
 type Barrier struct {
-	cached client.Reader
-	live   client.Reader
-	kinds  []Kind
-	synced []func() bool
-	passed chan struct{}
+	cached    client.Reader
+	live      client.Reader
+	namespace string
+	kinds     []Kind
+	synced    []func() bool
+	passed    chan struct{}
 }
 
-// New returns a Barrier that compares, for those kinds, the caches with the API server, and awaits those handlers of theirs.
-func New(cached, live client.Reader, kinds []Kind, synced ...func() bool) *Barrier {
-	return &Barrier{cached: cached, live: live, kinds: kinds, synced: synced, passed: make(chan struct{})}
+// New returns a Barrier that compares, for those kinds, the caches with the API server, and awaits those handlers of theirs. The
+// namespace is the one that is cached; empty: all are.
+func New(cached, live client.Reader, namespace string, kinds []Kind, synced ...func() bool) *Barrier {
+	return &Barrier{cached: cached, live: live, namespace: namespace, kinds: kinds, synced: synced, passed: make(chan struct{})}
 }
 
 // Wait returns once the barrier is passed, or with the error of ctx.
@@ -95,7 +97,7 @@ func (b *Barrier) catchUp(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersionKind.GroupVersion().WithKind(kind.Kind + "List"))
 	for {
-		if err := b.live.List(ctx, list, client.Limit(page), client.Continue(list.Continue)); err != nil {
+		if err := b.live.List(ctx, list, client.InNamespace(b.namespace), client.Limit(page), client.Continue(list.Continue)); err != nil {
 			return fmt.Errorf("listing %s: %w", kind.Kind, err)
 		}
 		for i := range list.Items {

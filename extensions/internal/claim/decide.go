@@ -36,15 +36,19 @@ func decide(s seen) plan {
 	return p
 }
 
-// acquire gets the claim a Sandbox.
+// acquire gets the claim a Sandbox. One that it said it will delete, and that stands yet, goes first.
 func acquire(s seen) plan {
-	if refused := obstacle(s); refused != nil {
-		return plan{refused: refused}
-	}
 	if of := living(s); of != nil {
 		return plan{discard: discardOf(s, of)}
 	}
-	cold := desiredSandbox(s)
+	if refused := obstacle(s); refused != nil {
+		return plan{refused: refused}
+	}
+	template, denied := blueprint.Grant(s.template, s.claim)
+	if denied != nil {
+		return plan{refused: &refusal{denied.Reason, denied.Message}}
+	}
+	cold := desiredSandbox(s.claim, template)
 	if ptr.Deref(s.pool.Spec.Replicas, 1) == 0 || needsColdStart(s.claim) {
 		return plan{create: cold}
 	}
@@ -135,16 +139,16 @@ func expiryPlan(s seen) plan {
 	}
 }
 
-// desiredSandbox is what the claim starts where no pool has one for it.
-func desiredSandbox(s seen) *sandboxv1beta1.Sandbox {
+// desiredSandbox is what the claim starts where no pool has one for it, from the template with what the claim adds to it.
+func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv1beta1.SandboxTemplate) *sandboxv1beta1.Sandbox {
 	labels := map[string]string{
-		sandboxv1beta1.LabelClaimUID:   string(s.claim.UID),
+		sandboxv1beta1.LabelClaimUID:   string(claim.UID),
 		sandboxv1beta1.LabelLaunchType: sandboxv1beta1.LaunchTypeCold,
 	}
-	if creator := blueprint.CreatedBy(s.claim); creator != "" {
+	if creator := blueprint.CreatedBy(claim); creator != "" {
 		labels[sandboxv1beta1.LabelCreatedBy] = creator
 	}
-	return blueprint.Sandbox(s.template, blueprint.Origin{Name: s.claim.Name, Owner: controllerRef(s.claim), Labels: labels})
+	return blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels})
 }
 
 func controllerRef(claim *extensionsv1beta1.SandboxClaim) metav1.OwnerReference {

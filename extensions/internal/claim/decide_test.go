@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -50,11 +51,16 @@ func TestDecideWithASandbox(t *testing.T) {
 
 func TestDecideWithoutASandbox(t *testing.T) {
 	take := &taking{pool: "uid-pool", namespace: "ns"}
-	cold := desiredSandbox(seenWith(claimWith()))
+	cold := desiredSandbox(claimWith(), testTemplate())
 	young := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.CreationTimestamp = metav1.NewTime(testNow.Add(-time.Second))
 	})
 	soon := func(s *seen) { s.comesSoon = true }
+	withVariable := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
+		c.Spec.Env = []extensionsv1beta1.EnvVar{{Name: "KEY", Value: "value"}}
+	})
+	withEnv := cold.DeepCopy()
+	withEnv.Spec.PodTemplate.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KEY", Value: "value"}}
 	cases := map[string]struct {
 		seen seen
 		want plan
@@ -75,6 +81,14 @@ func TestDecideWithoutASandbox(t *testing.T) {
 		"nor without the template (A2.12)": {
 			seenWith(claimWith(), func(s *seen) { s.template = nil }),
 			plan{refused: &refusal{extensionsv1beta1.ReasonTemplateNotFound, `SandboxTemplate "agent" of SandboxWarmPool "pool" not found`}},
+		},
+		"variables are not for one that runs (A3.27)": {
+			seenWith(withVariable, func(s *seen) { s.template.Spec.EnvVarsInjectionPolicy = extensionsv1beta1.EnvVarsAllowed }), plan{create: withEnv},
+		},
+		"nor for one whose template forbids them": {
+			seenWith(withVariable),
+			plan{refused: &refusal{extensionsv1beta1.ReasonEnvVarsInjectionRejected,
+				`spec.env[0] "KEY": SandboxTemplate "agent" has envVarsInjectionPolicy Disallowed: remove spec.env or have it changed`}},
 		},
 		"what was published and is gone is replaced": {
 			seenWith(claimWith(publishing("box-9")), func(s *seen) { s.replaced = true }), plan{take: take, create: cold},
@@ -128,7 +142,7 @@ func TestDecideAboutExpiry(t *testing.T) {
 		"before the end it has no effect": {seenWith(claimWith(ttl, publishing("box-1")), owning(ownSandbox(1))), plan{}},
 		"a later time brings it back (A3.24)": {
 			seenWith(claimWith(told(expiredCondition), expires(testNow.Add(time.Hour), ""))),
-			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: desiredSandbox(seenWith(claimWith())), wake: time.Hour},
+			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: desiredSandbox(claimWith(), testTemplate()), wake: time.Hour},
 		},
 	}
 	for name, tc := range cases {
@@ -144,7 +158,7 @@ func TestAColdSandboxCarriesWhoseItIs(t *testing.T) {
 	claim := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.Labels = map[string]string{sandboxv1beta1.LabelCreatedBy: "somebody's script"}
 	})
-	box := desiredSandbox(seenWith(claim))
+	box := desiredSandbox(claim, testTemplate())
 	want := map[string]string{
 		sandboxv1beta1.LabelClaimUID: "uid-claim", sandboxv1beta1.LabelLaunchType: "cold", sandboxv1beta1.LabelCreatedBy: "unknown",
 		sandboxv1beta1.LabelTemplateRef: box.Labels[sandboxv1beta1.LabelTemplateRef], sandboxv1beta1.LabelTemplateRefHash: box.Labels[sandboxv1beta1.LabelTemplateRefHash],

@@ -19,6 +19,12 @@ import (
 
 // Settings are what users set.
 type Settings struct {
+	// Namespace is the one that the caches are of; empty: all.
+	Namespace string
+	// ClaimWorkers and PoolWorkers are how many claims and pools are reconciled at the same time; above 0.
+	ClaimWorkers, PoolWorkers int
+	// ClaimEvents emits Events about claims.
+	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
 	// Batch is how many members of a pool are made, and how many are deleted, in one pass; above 0.
