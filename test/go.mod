@@ -13,7 +13,7 @@ require (
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
-	sigs.k8s.io/agent-sandbox/core v0.0.0-00010101000000-000000000000
+	sigs.k8s.io/agent-sandbox/core v0.0.0
 	sigs.k8s.io/agent-sandbox/extensions v0.0.0
 	sigs.k8s.io/agent-sandbox/shared v0.0.0
 	sigs.k8s.io/controller-runtime v0.25.2
