@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared core release test
+MODULES := shared core extensions release test
 # Pins the programs below bin/ that make uses; it is no part of go.work.
 TOOL_MODULE := release/tools
 ROOT := $(CURDIR)
@@ -138,8 +138,9 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 ##@ Release
 
 .PHONY: build
-build: ## Build bin/agent-sandbox-controller, static and reproducible.
+build: ## Build bin/agent-sandbox-controller and bin/agent-sandbox-extensions-controller, static and reproducible.
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-extensions-controller ./extensions/cmd/controller
 
 .PHONY: images
 images: ## Build dist/images/: an archive of each image, and digests.json. TO=example.com/team and TAG=v1.2.3 name them.
