@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared core release test
+MODULES := shared core extensions release test
 # Pins the programs below bin/ that make uses; it is no part of go.work.
 TOOL_MODULE := release/tools
 ROOT := $(CURDIR)
@@ -128,6 +128,7 @@ verify: ## Check that generated files, formatting, modules, lint and assets are 
 	  "generated=$(MAKE) verify-generated" \
 	  "imports=go run ./release/cmd/verify imports" \
 	  "faults=go run ./release/cmd/verify faults" \
+	  "versions=go run ./release/cmd/verify versions $(MODULES)" \
 	  $(TIDY_STEPS) $(BUILD_STEPS) \
 	  "lint=$(MAKE) lint" \
 	  "golden=go run ./release/cmd/render --check" \
@@ -146,8 +147,9 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 ##@ Release
 
 .PHONY: build
-build: ## Build bin/agent-sandbox-controller, static and reproducible.
+build: ## Build bin/agent-sandbox-controller and bin/agent-sandbox-extensions-controller, static and reproducible.
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-extensions-controller ./extensions/cmd/controller
 
 .PHONY: images
 images: ## Build dist/images/: an archive of each image, and digests.json. TO=example.com/team and TAG=v1.2.3 name them.

@@ -13,7 +13,8 @@ require (
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
-	sigs.k8s.io/agent-sandbox/core v0.0.0-00010101000000-000000000000
+	sigs.k8s.io/agent-sandbox/core v0.0.0
+	sigs.k8s.io/agent-sandbox/extensions v0.0.0
 	sigs.k8s.io/agent-sandbox/shared v0.0.0
 	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/sig-storage-lib-external-provisioner/v13 v13.0.0
@@ -83,5 +84,7 @@ require (
 )
 
 replace sigs.k8s.io/agent-sandbox/core => ../core
+
+replace sigs.k8s.io/agent-sandbox/extensions => ../extensions
 
 replace sigs.k8s.io/agent-sandbox/shared => ../shared

@@ -36,8 +36,15 @@ func TestSampleApplies(t *testing.T) {
 	}
 }
 
-func TestAssetAppliesClientSideToo(t *testing.T) {
-	manifest, err := os.ReadFile(assetPath())
+func TestAssetsApplyClientSideToo(t *testing.T) {
+	for _, name := range []string{coreAsset, extensionsAsset, unionAsset} {
+		t.Run(name, func(t *testing.T) { checkAppliesClientSide(t, assetPath(name)) })
+	}
+}
+
+func checkAppliesClientSide(t *testing.T, path string) {
+	t.Helper()
+	manifest, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +52,7 @@ func TestAssetAppliesClientSideToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output := mustKubectl(t, "", "apply", "--server-side=false", "-f", assetPath())
+	output := mustKubectl(t, "", "apply", "--server-side=false", "-f", path)
 	if lines := strings.Count(output, "\n"); lines < len(objects) || strings.Contains(output, "rror") {
 		t.Errorf("kubectl apply tells of %d objects, want %d:\n%s", lines, len(objects), output)
 	}
@@ -72,6 +79,9 @@ func TestExplainShowsDescriptions(t *testing.T) {
 		"sandbox.spec.podTemplate.spec.containers": {"name", "image"},
 		"sandbox.spec.volumeClaimTemplates":        {"Name of the template"},
 		"sandbox.status":                           {"DNS name of the headless Service", "podIPs", "nodeName"},
+		"sandboxtemplate.spec":                     {"secure default", "enum: Allowed, Overrides, Disallowed"},
+		"sandboxwarmpool.spec":                     {"is how many Sandboxes wait for claims", "is how long a member may take"},
+		"sandboxclaim.spec":                        {"names the pool to take a Sandbox from", "-required-"},
 	}
 	for path, wants := range cases {
 		t.Run(path, func(t *testing.T) {

@@ -23,11 +23,12 @@ import (
 )
 
 var (
-	root       string
-	binary     string
-	apiServer  *testkit.APIServer
-	user       client.WithWatch
-	kubeconfig string // of the user, who may do everything
+	root             string
+	binary           string // of the core's controller
+	extensionsBinary string
+	apiServer        *testkit.APIServer
+	user             client.WithWatch
+	kubeconfig       string // of the user, who may do everything
 )
 
 func TestMain(m *testing.M) {
@@ -42,7 +43,7 @@ func run(m *testing.M) int {
 		root, err = testkit.FindRoot()
 	}
 	if err == nil {
-		binary, err = install.BuildController(context.Background(), install.Build{Root: root, Out: dir, Race: raceDetector})
+		err = build(dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,6 +57,17 @@ func run(m *testing.M) int {
 	return code
 }
 
+func build(dir string) (err error) {
+	core := install.Build{Root: root, Controller: install.CoreController, Out: dir, Race: raceDetector}
+	if binary, err = install.BuildController(context.Background(), core); err != nil {
+		return err
+	}
+	extensions := core
+	extensions.Controller = install.ExtensionsController
+	extensionsBinary, err = install.BuildController(context.Background(), extensions)
+	return err
+}
+
 func runOnServer(m *testing.M, dir string) (code int, err error) {
 	if apiServer, err = testkit.StartAPIServer(); err != nil {
 		return 0, err
@@ -67,18 +79,19 @@ func runOnServer(m *testing.M, dir string) (code int, err error) {
 	return m.Run(), nil
 }
 
-// prepare applies the asset and makes the user's client and kubeconfig.
-func prepare(dir string) error {
-	manifest, err := os.ReadFile(assetPath())
-	if err != nil {
-		return err
-	}
-	objects, err := install.Parse(manifest)
-	if err != nil {
-		return err
-	}
-	if err := install.ApplyObjects(context.Background(), apiServer.Config, objects); err != nil {
-		return err
+// The assets, by their files.
+const (
+	coreAsset       = "sandbox.yaml"
+	extensionsAsset = "extensions.yaml"
+	unionAsset      = "sandbox-with-extensions.yaml"
+)
+
+// prepare applies the core, then the extensions, and makes the user's client and kubeconfig.
+func prepare(dir string) (err error) {
+	for _, asset := range []string{coreAsset, extensionsAsset} {
+		if err := applyAsset(asset); err != nil {
+			return err
+		}
 	}
 	if user, err = await.NewClient(apiServer.Config); err != nil {
 		return err
@@ -87,7 +100,15 @@ func prepare(dir string) error {
 	return os.WriteFile(kubeconfig, apiServer.Kubeconfig(), 0o600)
 }
 
-func assetPath() string { return filepath.Join(root, "release", "testdata", "sandbox.yaml") }
+func applyAsset(name string) error {
+	manifest, err := os.ReadFile(assetPath(name))
+	if err != nil {
+		return err
+	}
+	return install.Apply(context.Background(), apiServer.Config, manifest)
+}
+
+func assetPath(name string) string { return filepath.Join(root, "release", "testdata", name) }
 
 // logBook collects a controller's log. It is safe for concurrent use.
 type logBook struct {
@@ -108,13 +129,23 @@ func (l *logBook) lines() []string {
 	return strings.Split(strings.TrimSpace(l.text.String()), "\n")
 }
 
-// startController runs a controller until the test ends, at the latest.
+// startController runs the core's controller until the test ends, at the latest.
 func startController(t *testing.T, args ...string) (*install.Controller, *logBook) {
 	t.Helper()
+	return start(t, install.ControllerOptions{Binary: binary, ServiceAccount: install.CoreController, Args: args})
+}
+
+// startExtensions is startController for the controller of warm pools and claims.
+func startExtensions(t *testing.T, args ...string) (*install.Controller, *logBook) {
+	t.Helper()
+	return start(t, install.ControllerOptions{Binary: extensionsBinary, ServiceAccount: install.ExtensionsController, Args: args})
+}
+
+func start(t *testing.T, options install.ControllerOptions) (*install.Controller, *logBook) {
+	t.Helper()
 	book := &logBook{}
-	controller, err := install.StartController(context.Background(), apiServer.Config, install.ControllerOptions{
-		Binary: binary, Args: args, Log: book,
-	})
+	options.Log = book
+	controller, err := install.StartController(context.Background(), apiServer.Config, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,12 +41,12 @@ const (
 // PodMetadata is the metadata that a Pod inherits from its Sandbox.
 type PodMetadata struct {
 	// Labels are put on the Pod and kept in step with it while it runs. Keys under agents.x-k8s.io/ and
-	// extensions.agents.x-k8s.io/ belong to the system and are dropped.
+	// under the API groups that build on it belong to the system and are dropped.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Annotations are put on the Pod and kept in step with it while it runs. Keys under agents.x-k8s.io/ and
-	// extensions.agents.x-k8s.io/, and opentelemetry.io/trace-context, belong to the system and are dropped.
+	// under the API groups that build on it, and opentelemetry.io/trace-context, belong to the system and are dropped.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

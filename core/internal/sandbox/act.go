@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 )
 
-// act carries out a plan. A Pod is not made while one of its PersistentVolumeClaims is missing; everything else goes
-// on past a failure.
+// act carries out a plan. A Pod is not made while one of its PersistentVolumeClaims is missing, and none of those is taken over
+// before the Pod that uses it; everything else goes on past a failure.
 func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p plan) done {
 	var d done
 	if p.adopts() {
@@ -32,12 +32,19 @@ func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p
 		d.fail(ignoreMoved(err))
 		return d
 	}
-	for _, action := range p.claims {
-		d.fail(r.actOnClaim(ctx, sandbox, action))
-	}
-	if len(d.errors) == 0 || p.pod.create == nil {
+	if p.pod.adopts() {
 		r.actOnPod(ctx, sandbox, p.pod, &d)
-	} else {
+	}
+	for _, action := range p.claims {
+		if action.adopt == nil || !p.pod.adopts() || d.pod != nil {
+			d.fail(r.actOnClaim(ctx, sandbox, action))
+		}
+	}
+	switch {
+	case p.pod.adopts():
+	case len(d.errors) == 0 || p.pod.create == nil:
+		r.actOnPod(ctx, sandbox, p.pod, &d)
+	default:
 		d.podError = errors.Join(d.errors...)
 	}
 	r.actOnService(ctx, sandbox, p.service, &d)

@@ -22,6 +22,8 @@ func claimActions(s seen) []claimAction {
 		case claim == nil:
 			actions = append(actions, claimAction{create: desiredClaim(template, s.sandbox)})
 		case isOurs(claim, s.sandbox) && claim.DeletionTimestamp == nil:
+		case mayAdopt(claim, s.sandbox) && s.foreignPod != nil && !mayAdopt(s.foreignPod, s.sandbox):
+			// That Pod may use it, and the Sandbox could not go before the Pod.
 		case mayAdopt(claim, s.sandbox):
 			actions = append(actions, claimAction{adopt: adoptClaim(claim, s.sandbox)})
 		case onItsWayOut(claim, s.sandbox) && s.pod() != nil:

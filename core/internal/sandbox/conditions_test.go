@@ -103,7 +103,7 @@ func TestConditionsOfASuspendedOrEndedSandbox(t *testing.T) {
 	}{
 		"suspending":                             {seenWith(sandboxWith(suspended), withPods(runningPod(onWayOut))), []string{"Suspended=False PodTerminating: Pod is terminating. Sandbox is suspending", scheduledLine, "Ready=False SandboxSuspended: Sandbox is suspending"}},
 		"suspended":                              {seenWith(sandboxWith(suspended)), []string{"Suspended=True PodTerminated: Pod has been terminated. Sandbox is suspended", "Ready=False SandboxSuspended: Sandbox is suspended"}},
-		"suspended beside a foreign Pod (A1.13)": {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned))), []string{"Suspended=False PodNotOwned: Refused to delete pod because it is not owned by this sandbox", "Ready=False SandboxSuspended: Sandbox is suspending"}},
+		"suspended beside a foreign Pod (A1.13)": {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned, unlabelled))), []string{"Suspended=False PodNotOwned: Refused to delete pod because it is not owned by this sandbox", "Ready=False SandboxSuspended: Sandbox is suspending"}},
 		"suspended, Pods unreadable": {
 			seenWith(sandboxWith(suspended), func(s *seen) { s.podsUnknown = true }),
 			[]string{"Suspended=Unknown PodStateUnknown: Pod state is unknown. Sandbox suspension cannot be confirmed", "PodScheduled=Unknown PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined", "Ready=False SandboxSuspended: Sandbox is suspending"},

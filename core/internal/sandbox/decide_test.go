@@ -21,6 +21,10 @@ func TestDecideAboutThePod(t *testing.T) {
 	earlier.ObservedGeneration = 2
 	running := sandboxWith()
 	create := podAction{create: desiredPod(seenWith(running))}
+	adopt := podAction{patch: &metadataPatch{name: "box", metadata: apply.Metadata{
+		UID: "uid-pod", ResourceVersion: "40", OwnerReferences: owned("uid-box", "box"),
+		Labels: map[string]*string{}, Annotations: map[string]*string{},
+	}}}
 	cases := map[string]struct {
 		seen seen
 		want podAction
@@ -34,7 +38,7 @@ func TestDecideAboutThePod(t *testing.T) {
 		"of two Pods none is chosen, none made (A1.5)":     {seenWith(running, withPods(runningPod(), runningPod())), podAction{}},
 		"suspension deletes the Pod":                       {seenWith(sandboxWith(suspended), withPods(runningPod())), podAction{remove: []target{podTarget}}},
 		"suspension deletes it once":                       {seenWith(sandboxWith(suspended), withPods(runningPod(onWayOut))), podAction{}},
-		"suspension never touches a foreign Pod (A6.1)":    {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned))), podAction{}},
+		"suspension never touches a foreign Pod (A6.1)":    {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned, unlabelled))), podAction{}},
 		"expiry deletes the Pod, at the boundary too":      {seenWith(sandboxWith(shutdownAt(testNow, sandboxv1beta1.ShutdownPolicyRetain)), withPods(runningPod())), podAction{remove: []target{podTarget}}},
 		"a Pod of the predecessor of that name is awaited": {seenWith(running, withForeignPod(runningPod(func(p *corev1.Pod) { p.OwnerReferences = owned("uid-old", "box") }))), podAction{}},
 		"a Pod that others control is refused by name": {
@@ -45,13 +49,8 @@ func TestDecideAboutThePod(t *testing.T) {
 			seenWith(running, withForeignPod(runningPod(unowned, unlabelled))),
 			podAction{refused: refusal(`Pod "box" exists and is not owned by this Sandbox: delete it, rename the Sandbox, or label it agents.x-k8s.io/adoptable=true to hand it over`)},
 		},
-		"an orphan with our own name hash is adopted (A1.26, A1.27)": {
-			seenWith(running, withForeignPod(runningPod(unowned))),
-			podAction{patch: &metadataPatch{name: "box", metadata: apply.Metadata{
-				UID: "uid-pod", ResourceVersion: "40", OwnerReferences: owned("uid-box", "box"),
-				Labels: map[string]*string{}, Annotations: map[string]*string{},
-			}}},
-		},
+		"an orphan with our own name hash is adopted (A1.26, A1.27)": {seenWith(running, withForeignPod(runningPod(unowned))), adopt},
+		"and under suspension too, to be deleted as ours":            {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned))), adopt},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +126,10 @@ func TestDecideAboutClaims(t *testing.T) {
 		}
 		return c
 	}
+	adoptable := func(c *corev1.PersistentVolumeClaim) {
+		c.OwnerReferences = nil
+		c.Labels = map[string]string{sandboxv1beta1.LabelAdoptable: "true"}
+	}
 	going := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: testNow} }
 	cases := map[string]struct {
 		seen seen
@@ -143,11 +146,9 @@ func TestDecideAboutClaims(t *testing.T) {
 			}))),
 			[]claimAction{{refused: refusal(`PersistentVolumeClaim "data-box" is controlled by StatefulSet "db": delete it or rename the Sandbox`)}},
 		},
+		"one that somebody else's Pod may use is not adopted": {seenWith(box, withClaim(claim(adoptable)), withForeignPod(runningPod(unowned, unlabelled))), nil},
 		"an adoptable one is adopted (A6.2)": {
-			seenWith(box, withClaim(claim(func(c *corev1.PersistentVolumeClaim) {
-				c.OwnerReferences = nil
-				c.Labels = map[string]string{sandboxv1beta1.LabelAdoptable: "true"}
-			}))),
+			seenWith(box, withClaim(claim(adoptable))),
 			[]claimAction{{adopt: &metadataPatch{name: "data-box", metadata: apply.Metadata{
 				UID: "uid-claim", ResourceVersion: "60", OwnerReferences: owned("uid-box", "box"),
 				Labels: map[string]*string{sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())},

@@ -151,6 +151,32 @@ func TestNothingIsTakenOverForASandboxThatIsGone(t *testing.T) {
 	}
 }
 
+// A disk whose Pod was not taken over, since that has changed meanwhile, is not either: the Sandbox could not go before that Pod.
+func TestADiskIsNotTakenOverWithoutItsPod(t *testing.T) {
+	box := sandboxWith(disk("data"))
+	orphan := runningPod(unowned)
+	claim := desiredClaim(box.Spec.VolumeClaimTemplates[0], box)
+	claim.OwnerReferences = nil
+	cluster := fake.NewClientBuilder().WithScheme(testScheme(t)).WithObjects(box.DeepCopy(), orphan.DeepCopy(), claim).Build()
+	seenClaim := &corev1.PersistentVolumeClaim{}
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(claim), seenClaim); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"1", ""} {
+		adopted := version == ""
+		p := decide(seenWith(box, withForeignPod(orphan), withClaim(seenClaim)))
+		p.pod.patch.metadata.ResourceVersion = version
+		d := New(testConfig(t, cluster)).act(context.Background(), box, p)
+		now := &corev1.PersistentVolumeClaim{}
+		if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(claim), now); err != nil {
+			t.Fatal(err)
+		}
+		if isOurs(now, box) != adopted || len(d.errors) > 0 {
+			t.Errorf("Pod at version %q: adopted %v, errors %v", version, isOurs(now, box), d.errors)
+		}
+	}
+}
+
 // A1.32: one pass makes everything that a new Sandbox needs, also when it carries a trace.
 func TestANewSandboxTakesOnePass(t *testing.T) {
 	box := sandboxWith(disk("data"), service(true), annotated(sandboxv1beta1.AnnotationTraceContext, `{"traceparent":"x"}`))

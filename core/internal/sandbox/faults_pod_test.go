@@ -199,6 +199,20 @@ func TestSuspensionLeavesAForeignPodAlone(t *testing.T) {
 	}
 }
 
+// A1.26: an orphan that was this Sandbox's, by its hash, does not go on running beside a suspended one.
+func TestSuspensionStopsAnOrphanOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	orphan := w.pod()
+	orphan.Labels = map[string]string{sandboxv1beta1.LabelSandboxNameHash: boxHash()}
+	orphan.Spec.Containers = []corev1.Container{{Name: "main", Image: "image:1"}}
+	w.must("creating the orphan", w.user.Create(context.Background(), orphan))
+	box := w.create(suspended)
+	w.waitFor(box, suspendedLine, "Ready=False SandboxSuspended: Sandbox is suspended")
+	if w.exists(w.pod()) {
+		t.Error("the orphan still runs")
+	}
+}
+
 // A1.29: a new podTemplate.spec is told, and applied by suspend and resume.
 func TestDriftIsToldUntilItIsApplied(t *testing.T) {
 	w := newWorld(t)

@@ -29,8 +29,7 @@ func (p *plan) adopts() bool {
 			return true
 		}
 	}
-	return p.pod.patch != nil && p.pod.patch.metadata.OwnerReferences != nil ||
-		p.service.patch != nil && p.service.patch.metadata.OwnerReferences != nil
+	return p.pod.adopts() || p.service.patch != nil && p.service.patch.metadata.OwnerReferences != nil
 }
 
 // wakeWithin brings the next look forward to d from now.
@@ -55,6 +54,11 @@ type podAction struct {
 	patch   *metadataPatch
 	remove  []target
 	refused error
+}
+
+// adopts says whether a Pod is taken over.
+func (a *podAction) adopts() bool {
+	return a.patch != nil && a.patch.metadata.OwnerReferences != nil
 }
 
 // serviceAction is what is done about the Service: one of its fields is set, or none.

@@ -18,7 +18,7 @@ func podStep(s seen) podAction {
 	pod := s.pod()
 	switch {
 	case s.suspended():
-		return podAction{remove: livingPods(s)}
+		return suspensionStep(s)
 	case len(s.pods) > 1:
 		return podAction{}
 	case pod != nil && isReplaced(pod, s) && !s.now.Before(recreateTime(pod)):
@@ -32,6 +32,15 @@ func podStep(s seen) podAction {
 	default:
 		return podAction{create: desiredPod(s)}
 	}
+}
+
+// suspensionStep deletes our Pods. An orphan that may be ours is taken over first and then deleted as ours: left alone, it
+// would go on running on the disks that are taken over too.
+func suspensionStep(s seen) podAction {
+	if len(s.pods) == 0 && s.foreignPod != nil && mayAdopt(s.foreignPod, s.sandbox) {
+		return podAction{patch: adoptPod(s)}
+	}
+	return podAction{remove: livingPods(s)}
 }
 
 // isReplaced says whether the Pod has failed and another is to take its place.
@@ -55,15 +64,19 @@ func foreignPodStep(s seen) podAction {
 	pod := s.foreignPod
 	switch {
 	case mayAdopt(pod, s.sandbox):
-		patch := podMetadataPatch(pod, s)
-		patch.metadata.ResourceVersion = pod.ResourceVersion
-		patch.metadata.OwnerReferences = withController(pod, s.sandbox)
-		return podAction{patch: patch}
+		return podAction{patch: adoptPod(s)}
 	case onItsWayOut(pod, s.sandbox):
 		return podAction{}
 	default:
 		return podAction{refused: refuse("Pod", pod)}
 	}
+}
+
+func adoptPod(s seen) *metadataPatch {
+	patch := podMetadataPatch(s.foreignPod, s)
+	patch.metadata.ResourceVersion = s.foreignPod.ResourceVersion
+	patch.metadata.OwnerReferences = withController(s.foreignPod, s.sandbox)
+	return patch
 }
 
 // livingPods are the Pods of the Sandbox that nobody has deleted yet.

@@ -1,5 +1,6 @@
 // Command verify checks what is released: rendered assets, the direction of imports between modules, that the linter's
-// configuration finds what it should, and that the list of known faults names tests that exist. It prints one line for each finding and then fails.
+// configuration finds what it should, that the list of known faults names tests that exist, and that all builds use the same
+// versions. It prints one line for each finding and then fails.
 package main
 
 import (
@@ -18,13 +19,15 @@ import (
 	"sigs.k8s.io/agent-sandbox/release/internal/lintcheck"
 	"sigs.k8s.io/agent-sandbox/release/internal/manifest"
 	"sigs.k8s.io/agent-sandbox/release/internal/rules"
+	"sigs.k8s.io/agent-sandbox/release/internal/versions"
 )
 
-const usage = `usage: verify [flags] assets FILE... | imports | linter | faults
+const usage = `usage: verify [flags] assets FILE... | imports | linter | faults | versions MODULE...
   assets   check rendered manifests
   imports  check the direction of imports between the modules below --root
   linter   check that the linter's configuration reports the deliberate breaches in release/testdata/lint
   faults   check that the tests exist which docs/faults.md names
+  versions check that the modules, the workspace and Kubernetes itself are compiled with the same versions of what they have in common
 `
 
 type options struct {
@@ -73,7 +76,7 @@ func run(ctx context.Context, opts options, args []string) error {
 
 func check(ctx context.Context, opts options, args []string) ([]finding.Finding, error) {
 	if len(args) == 0 {
-		return nil, errors.New("say what to check: assets FILE..., imports, linter or faults")
+		return nil, errors.New("say what to check: assets FILE..., versions MODULE..., imports, linter or faults")
 	}
 	switch command, rest := args[0], args[1:]; {
 	case command == "assets" && len(rest) > 0:
@@ -82,10 +85,12 @@ func check(ctx context.Context, opts options, args []string) ([]finding.Finding,
 		return imports.Check(os.DirFS(opts.root))
 	case command == "faults" && len(rest) == 0:
 		return faults.Check(os.DirFS(opts.root))
+	case command == "versions" && len(rest) > 0:
+		return versions.Check(ctx, opts.root, versions.Builds(rest))
 	case command == "linter" && len(rest) == 0:
 		return lintcheck.Check(ctx, opts.root, opts.linter, filepath.Join(opts.root, "release", "testdata", "lint"))
 	}
-	return nil, fmt.Errorf("cannot check %q: want assets FILE..., imports, linter or faults", args)
+	return nil, fmt.Errorf("cannot check %q: want assets FILE..., versions MODULE..., imports, linter or faults", args)
 }
 
 func checkAssets(paths []string) ([]finding.Finding, error) {

@@ -31,6 +31,7 @@ type Module struct {
 func Modules() []Module {
 	return []Module{
 		{Dir: "core", API: "./api/v1beta1", Markers: "./...", Base: "kustomize/base/core", Role: "agent-sandbox-controller"},
+		{Dir: "extensions", API: "./api/v1beta1", Markers: "./...", Base: "kustomize/base/extensions", Role: "agent-sandbox-extensions-controller"},
 	}
 }
 

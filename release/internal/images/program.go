@@ -12,5 +12,6 @@ type Program struct {
 func Programs() []Program {
 	return []Program{
 		{Name: "agent-sandbox-controller", Package: "./core/cmd/controller"},
+		{Name: "agent-sandbox-extensions-controller", Package: "./extensions/cmd/controller"},
 	}
 }

@@ -35,6 +35,8 @@ type Overlay struct {
 func Overlays() []Overlay {
 	return []Overlay{
 		{Name: "sandbox", Images: []string{"agent-sandbox-controller"}},
+		{Name: "extensions", Images: []string{"agent-sandbox-extensions-controller"}},
+		{Name: "sandbox-with-extensions", Images: []string{"agent-sandbox-controller", "agent-sandbox-extensions-controller"}},
 	}
 }
 

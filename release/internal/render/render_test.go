@@ -2,8 +2,10 @@ package render_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,28 +46,79 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-func TestSandboxIsOrderedForApplying(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox.yaml"))
-	if err != nil {
-		t.Fatal(err)
+func TestAssetsAreOrderedForApplying(t *testing.T) {
+	cases := map[string][]string{
+		"sandbox": {
+			"Namespace agent-sandbox-system",
+			"CustomResourceDefinition.apiextensions.k8s.io sandboxes.agents.x-k8s.io",
+			"ServiceAccount agent-sandbox-system/agent-sandbox-controller",
+			"ClusterRole.rbac.authorization.k8s.io agent-sandbox-controller",
+			"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-controller",
+			"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
+			"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
+			"Service agent-sandbox-system/agent-sandbox-controller",
+			"Deployment.apps agent-sandbox-system/agent-sandbox-controller",
+		},
+		// Without the namespace: deleting the file must leave the core running.
+		"extensions": {
+			"CustomResourceDefinition.apiextensions.k8s.io sandboxclaims.extensions.agents.x-k8s.io",
+			"CustomResourceDefinition.apiextensions.k8s.io sandboxtemplates.extensions.agents.x-k8s.io",
+			"CustomResourceDefinition.apiextensions.k8s.io sandboxwarmpools.extensions.agents.x-k8s.io",
+			"ServiceAccount agent-sandbox-system/agent-sandbox-extensions-controller",
+			"ClusterRole.rbac.authorization.k8s.io agent-sandbox-extensions-controller",
+			"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-extensions-controller",
+			"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-extensions-controller",
+			"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-extensions-controller",
+			"Service agent-sandbox-system/agent-sandbox-extensions-controller",
+			"Deployment.apps agent-sandbox-system/agent-sandbox-extensions-controller",
+		},
 	}
-	var got []string
-	for _, object := range parse(t, content).Objects {
-		got = append(got, object.ID())
+	for name, want := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, object := range readAsset(t, name).Objects {
+				got = append(got, object.ID())
+			}
+			if difference := cmp.Diff(want, got); difference != "" {
+				t.Errorf("objects of %s.yaml (-want +got):\n%s", name, difference)
+			}
+		})
 	}
-	want := []string{
-		"Namespace agent-sandbox-system",
-		"CustomResourceDefinition.apiextensions.k8s.io sandboxes.agents.x-k8s.io",
-		"ServiceAccount agent-sandbox-system/agent-sandbox-controller",
-		"ClusterRole.rbac.authorization.k8s.io agent-sandbox-controller",
-		"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-controller",
-		"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
-		"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
-		"Service agent-sandbox-system/agent-sandbox-controller",
-		"Deployment.apps agent-sandbox-system/agent-sandbox-controller",
+}
+
+// Whoever applies extensions.yaml after sandbox.yaml has what whoever applies sandbox-with-extensions.yaml has.
+func TestTheAssetOfEverythingIsTheUnionOfTheOthers(t *testing.T) {
+	union := map[string]string{}
+	for _, name := range []string{"sandbox", "extensions"} {
+		for id, text := range texts(readAsset(t, name)) {
+			if _, twice := union[id]; twice {
+				t.Errorf("%s is declared by both files", id)
+			}
+			union[id] = text
+		}
 	}
-	if difference := cmp.Diff(want, got); difference != "" {
-		t.Errorf("objects of sandbox.yaml (-want +got):\n%s", difference)
+	everything := readAsset(t, "sandbox-with-extensions")
+	if difference := cmp.Diff(union, texts(everything)); difference != "" {
+		t.Errorf("sandbox-with-extensions.yaml (-union of the others +got):\n%s", difference)
+	}
+	if len(everything.Objects) != len(union) {
+		t.Errorf("sandbox-with-extensions.yaml has %d documents, want %d", len(everything.Objects), len(union))
+	}
+}
+
+func TestTheCoreAloneKnowsNothingOfTheExtensions(t *testing.T) {
+	traces := []string{"extensions.agents.x-k8s.io", "agent-sandbox-extensions-controller"}
+	for id, text := range texts(readAsset(t, "sandbox")) {
+		for _, trace := range traces {
+			if strings.Contains(text, trace) {
+				t.Errorf("%s mentions %s", id, trace)
+			}
+		}
+	}
+	for _, trace := range traces {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(texts(readAsset(t, "extensions")))), func(text string) bool { return strings.Contains(text, trace) }) {
+			t.Errorf("extensions.yaml does not mention %s: the search above would find nothing", trace)
+		}
 	}
 }
 
@@ -182,6 +235,25 @@ func TestFindNamesTheOverlaysThereAre(t *testing.T) {
 	if _, err := render.Find("sandbxo"); err == nil || !strings.Contains(err.Error(), "choose from sandbox") {
 		t.Errorf("got %v, want an error that lists the overlays", err)
 	}
+}
+
+// readAsset reads a golden copy, which TestAssets holds to what is rendered.
+func readAsset(t *testing.T, name string) manifest.Asset {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, "release", "testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, content)
+}
+
+// texts are the documents of an asset by the objects they declare.
+func texts(asset manifest.Asset) map[string]string {
+	all := map[string]string{}
+	for _, object := range asset.Objects {
+		all[object.ID()] = string(object.YAML)
+	}
+	return all
 }
 
 func parse(t *testing.T, content []byte) manifest.Asset {

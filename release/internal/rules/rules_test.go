@@ -213,16 +213,33 @@ func check(t *testing.T, content string) []finding.Finding {
 	return Check(asset)
 }
 
-// A6.11: what the core may change in all namespaces, to the resource.
-func TestTheCoreTouchesNothingElse(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("..", "..", "testdata", "sandbox.yaml"))
-	if err != nil {
-		t.Fatal(err)
+// A6.11: what each controller may change in all namespaces, to the resource.
+func TestTheControllersTouchNothingElse(t *testing.T) {
+	for name, want := range map[string][]string{
+		"sandbox.yaml": {"events", "persistentvolumeclaims", "pods", "sandboxes", "sandboxes/finalizers", "sandboxes/status", "services"},
+		"extensions.yaml": {
+			"events", "sandboxclaims", "sandboxclaims/finalizers", "sandboxclaims/status", "sandboxes",
+			"sandboxwarmpools/finalizers", "sandboxwarmpools/status",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			content, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			asset, err := manifest.Parse(name, content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := changedEverywhere(asset); !slices.Equal(got, want) {
+				t.Errorf("the controller changes %v, want %v", got, want)
+			}
+		})
 	}
-	asset, err := manifest.Parse("sandbox.yaml", content)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// changedEverywhere lists the resources that ClusterRoles allow to change.
+func changedEverywhere(asset manifest.Asset) []string {
 	changed := map[string]bool{}
 	for _, role := range roles(asset) {
 		for _, rule := range role.rules {
@@ -234,8 +251,5 @@ func TestTheCoreTouchesNothingElse(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"events", "persistentvolumeclaims", "pods", "sandboxes", "sandboxes/finalizers", "sandboxes/status", "services"}
-	if got := slices.Sorted(maps.Keys(changed)); !slices.Equal(got, want) {
-		t.Errorf("the core changes %v, want %v", got, want)
-	}
+	return slices.Sorted(maps.Keys(changed))
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 const absent = "it does not exist"
@@ -29,13 +30,48 @@ func Condition(kind string, status metav1.ConditionStatus, reason string) Want[*
 		if seen == nil {
 			return absent
 		}
-		wanted := fmt.Sprintf("want condition %s=%s %s of generation %d", kind, status, reason, seen.Generation)
-		is := meta.FindStatusCondition(seen.Status.Conditions, kind)
+		return differs(metav1.Condition{Type: kind, Status: status, Reason: reason, ObservedGeneration: seen.Generation}, seen.Status.Conditions)
+	}
+}
+
+// ClaimCondition is Condition for a SandboxClaim.
+func ClaimCondition(kind string, status metav1.ConditionStatus, reason string) Want[*extensionsv1beta1.SandboxClaim] {
+	return func(seen *extensionsv1beta1.SandboxClaim) string {
+		if seen == nil {
+			return absent
+		}
+		return differs(metav1.Condition{Type: kind, Status: status, Reason: reason, ObservedGeneration: seen.Generation}, seen.Status.Conditions)
+	}
+}
+
+// differs says how the condition of the wanted one's type is not as wanted, whatever its message.
+func differs(want metav1.Condition, among []metav1.Condition) string {
+	wanted := fmt.Sprintf("want condition %s=%s %s of generation %d", want.Type, want.Status, want.Reason, want.ObservedGeneration)
+	is := meta.FindStatusCondition(among, want.Type)
+	switch {
+	case is == nil:
+		return wanted + ", there is none"
+	case is.Status != want.Status || is.Reason != want.Reason || is.ObservedGeneration != want.ObservedGeneration:
+		return fmt.Sprintf("%s, it is %s %s of generation %d: %s", wanted, is.Status, is.Reason, is.ObservedGeneration, is.Message)
+	default:
+		return ""
+	}
+}
+
+// Served wants a claim that has a Sandbox which can be used.
+func Served() Want[*extensionsv1beta1.SandboxClaim] {
+	return ClaimCondition(extensionsv1beta1.ConditionReady, metav1.ConditionTrue, sandboxv1beta1.ReasonDependenciesReady)
+}
+
+// Members wants a pool that has so many members, all of which a claim could take.
+func Members(count int32) Want[*extensionsv1beta1.SandboxWarmPool] {
+	return func(seen *extensionsv1beta1.SandboxWarmPool) string {
 		switch {
-		case is == nil:
-			return wanted + ", there is none"
-		case is.Status != status || is.Reason != reason || is.ObservedGeneration != seen.Generation:
-			return fmt.Sprintf("%s, it is %s %s of generation %d: %s", wanted, is.Status, is.Reason, is.ObservedGeneration, is.Message)
+		case seen == nil:
+			return absent
+		case seen.Status.ObservedGeneration != seen.Generation || seen.Status.Replicas != count || seen.Status.ReadyReplicas != count:
+			return fmt.Sprintf("want %d members, ready, of generation %d; there are %d, %d of them ready, of generation %d",
+				count, seen.Generation, seen.Status.Replicas, seen.Status.ReadyReplicas, seen.Status.ObservedGeneration)
 		default:
 			return ""
 		}

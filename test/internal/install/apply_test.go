@@ -84,7 +84,7 @@ func TestApplyNamesTheObjectThatIsRefused(t *testing.T) {
 }
 
 func TestWithoutReplicasTouchesDeploymentsOnly(t *testing.T) {
-	objects, err := install.Parse(asset(t))
+	objects, err := install.Parse(asset(t, everything))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestWithoutReplicasTouchesDeploymentsOnly(t *testing.T) {
 			t.Errorf("%s %s has replicas %d, set: %t", object.GetKind(), object.GetName(), replicas, found)
 		}
 	}
-	if deployments != 1 {
-		t.Errorf("%d Deployments in the asset, want 1", deployments)
+	if deployments != 2 {
+		t.Errorf("%d Deployments in the asset, want 2", deployments)
 	}
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -13,33 +14,51 @@ import (
 type Build struct {
 	// Root is the repository's.
 	Root string
+	// Controller is CoreController or ExtensionsController; empty: CoreController.
+	Controller string
 	// Out is the directory to build into; empty: bin/ below Root.
 	Out string
 	// Race builds with the race detector, which needs a C compiler.
 	Race bool
 }
 
-// BuildController builds the core controller and returns its path. It carries the version, commit and date of the
-// checkout, as `make build` sets them.
+// BuildController builds a controller and returns its path. It carries the version, commit and date of the checkout, as
+// `make build` sets them.
 func BuildController(ctx context.Context, b Build) (string, error) {
 	out := b.Out
 	if out == "" {
 		out = filepath.Join(b.Root, "bin")
 	}
-	path := filepath.Join(out, "agent-sandbox-controller")
+	controller := cmp.Or(b.Controller, CoreController)
+	source, err := sourceOf(controller)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(out, controller)
 	args := []string{"build", "-trimpath", "-ldflags", ldflags(ctx, b.Root)}
 	cgo := "0"
 	if b.Race {
 		path += "-race"
 		args, cgo = append(args, "-race"), "1"
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "-o", path, "./core/cmd/controller")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-o", path, source)...)
 	cmd.Dir = b.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the controller: %w\n%s", err, output)
+		return "", fmt.Errorf("building %s: %w\n%s", controller, err, output)
 	}
 	return path, nil
+}
+
+// sourceOf returns the main package of a controller, relative to the root of the repository.
+func sourceOf(controller string) (string, error) {
+	switch controller {
+	case CoreController:
+		return "./core/cmd/controller", nil
+	case ExtensionsController:
+		return "./extensions/cmd/controller", nil
+	}
+	return "", fmt.Errorf("there is no controller %q to build: choose %s or %s", controller, CoreController, ExtensionsController)
 }
 
 // ldflags gives the binary its identity; without git it gets the one of a development build.

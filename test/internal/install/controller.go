@@ -15,14 +15,20 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 )
 
-// The names that the rendered asset gives.
+// The names that the rendered assets give.
 const (
 	// Namespace is where the controllers and their Leases are.
 	Namespace = "agent-sandbox-system"
 	// CoreController is the Deployment, and the ServiceAccount, of the core controller.
 	CoreController = "agent-sandbox-controller"
 	// CoreLease is held by the replica of the core controller that works.
-	CoreLease = CoreController + ".agents.x-k8s.io"
+	CoreLease = CoreController + leaseSuffix
+	// ExtensionsController is the Deployment, and the ServiceAccount, of the controller of warm pools and claims.
+	ExtensionsController = "agent-sandbox-extensions-controller"
+	// ExtensionsLease is held by the replica of that controller that works.
+	ExtensionsLease = ExtensionsController + leaseSuffix
+
+	leaseSuffix = ".agents.x-k8s.io"
 )
 
 const (

@@ -14,8 +14,9 @@ import (
 )
 
 var (
-	apiServer *testkit.APIServer
-	binary    string
+	apiServer        *testkit.APIServer
+	binary           string // of the core's controller
+	extensionsBinary string
 )
 
 func TestMain(m *testing.M) {
@@ -24,25 +25,33 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	root, err := testkit.FindRoot()
-	if err == nil {
-		binary, err = install.BuildController(context.Background(), install.Build{Root: root})
-	}
-	if err != nil {
+	if err := build(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return testkit.RunTests(m, func(started *testkit.APIServer) { apiServer = started })
 }
 
-// asset returns the rendered asset of the core.
-func asset(t *testing.T) []byte {
+func build() error {
+	root, err := testkit.FindRoot()
+	if err != nil {
+		return err
+	}
+	if binary, err = install.BuildController(context.Background(), install.Build{Root: root}); err != nil {
+		return err
+	}
+	extensionsBinary, err = install.BuildController(context.Background(), install.Build{Root: root, Controller: install.ExtensionsController})
+	return err
+}
+
+// asset returns a rendered asset.
+func asset(t *testing.T, name string) []byte {
 	t.Helper()
 	root, err := testkit.FindRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := os.ReadFile(root + "/release/testdata/sandbox.yaml")
+	manifest, err := os.ReadFile(root + "/release/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
