@@ -173,11 +173,11 @@ func (c *Candidates) Take(poolUID types.UID, fits func(Member) bool) (Member, bo
 	return Member{}, false
 }
 
-// Return gives a member back that was not taken after all.
+// Return gives a member back that was not taken after all. One that was, by a later try of whoever gives it back, stays taken.
 func (c *Candidates) Return(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.members[uid]; known != nil && known.taken {
+	if known := c.members[uid]; known != nil && known.taken && known.until == "" {
 		known.taken = false
 		c.offer(known)
 	}
