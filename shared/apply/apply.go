@@ -33,7 +33,9 @@ func Test(path string, value any) Operation { return Operation{Op: "test", Path:
 func Set(path string, value any) Operation { return Operation{Op: "add", Path: path, Value: value} }
 
 // Replace puts value in the place of what stands at path. It fails, with 422 (Invalid), when there is nothing.
-func Replace(path string, value any) Operation { return Operation{Op: "replace", Path: path, Value: value} }
+func Replace(path string, value any) Operation {
+	return Operation{Op: "replace", Path: path, Value: value}
+}
 
 // Remove takes away what stands at path. It fails, with 422 (Invalid), when there is nothing.
 func Remove(path string) Operation { return Operation{Op: "remove", Path: path} }
