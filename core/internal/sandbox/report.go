@@ -24,7 +24,7 @@ const pauseOutdated = 100 * time.Millisecond
 
 // report writes what has become of the Sandbox: its status, if it changed, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
-	r.recorder.Emit(s.sandbox, childEvents(p, d)...)
+	r.recorder.Emit(s.sandbox, childEvents(s, p, d)...)
 	if d.removed {
 		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
 		r.metrics.removed(s.sandbox)
