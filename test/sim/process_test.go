@@ -258,7 +258,7 @@ func (p *process) runExtensions() {
 	p.queues = []*queue{claims, pools}
 	p.listenToSandboxes(members, both, claims, pools)
 	p.caches[claimKind].listen(func(before, after client.Object) {
-		if passes(before, after, controllers.ClaimChanged) {
+		if passes(before, after, both.Claims.ClaimChanged) {
 			claims.add(either(before, after).GetName(), p.world.store.now)
 		}
 		if after == nil || before != nil && controllers.Served(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
@@ -269,7 +269,7 @@ func (p *process) runExtensions() {
 		if after == nil {
 			both.Pools.Forget(before.GetUID())
 		}
-		if after != nil && passes(before, after, specChanged) {
+		if after != nil && passes(before, after, both.Pools.PoolChanged) {
 			pools.add(after.GetName(), p.world.store.now)
 		}
 		if passes(before, after, specChanged) {
