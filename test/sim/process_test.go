@@ -49,7 +49,7 @@ type process struct {
 	needed map[kind]int
 	passed bool
 	// picked are the members that were handed out and that no event has told of since, won those of them that a commit has taken.
-	picked map[types.UID]bool
+	picked   map[types.UID]bool
 	won      map[types.UID]bool
 	suffixes *rand.Rand
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"flag"
-	"os"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	// Schedules leave much behind, and little stays.
 	debug.SetGCPercent(400)
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // replay fails with the steps of a schedule.
