@@ -190,9 +190,11 @@ func (c *Candidates) Written(uid types.UID, version string) {
 	defer c.mu.Unlock()
 	known := c.members[uid]
 	switch {
-	case known == nil || !known.taken:
+	case known == nil:
 	case isOlder(known.Version, version):
-		known.until = version
+		// Somebody may have given it back in between who had it before.
+		c.withdraw(known)
+		known.taken, known.until = true, version
 	default:
 		known.taken = false
 		c.offer(known)
