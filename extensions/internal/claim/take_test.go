@@ -175,7 +175,7 @@ func sandboxFrom(box *sandboxv1beta1.Sandbox, modify ...func(*sandboxv1beta1.San
 // A3.12: a pass that is broken off by the end of the process has published nothing and asks for nothing.
 func TestAPassThatIsBrokenOffPublishesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	patch := func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, o ...client.PatchOption) error {
+	patch := func(ctx context.Context, _ client.WithWatch, _ client.Object, _ client.Patch, _ ...client.PatchOption) error {
 		cancel()
 		return ctx.Err()
 	}

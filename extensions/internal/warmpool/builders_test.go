@@ -37,13 +37,18 @@ func testTemplate() *extensionsv1beta1.SandboxTemplate {
 	return t
 }
 
-// seenOf is a pool with members, and a template that built them.
-func seenOf(pool *extensionsv1beta1.SandboxWarmPool, modify ...func(*seen)) seen {
+// testHash is that of testTemplate's blueprint, or why there is none.
+func testHash() string {
 	hash, err := blueprint.Hash(testTemplate())
 	if err != nil {
-		panic(err)
+		return err.Error()
 	}
-	s := seen{now: testNow, pool: pool, template: testTemplate(), templateHash: hash, tokens: 1000}
+	return hash
+}
+
+// seenOf is a pool with members, and a template that built them.
+func seenOf(pool *extensionsv1beta1.SandboxWarmPool, modify ...func(*seen)) seen {
+	s := seen{now: testNow, pool: pool, template: testTemplate(), templateHash: testHash(), tokens: 1000}
 	for _, change := range modify {
 		change(&s)
 	}
