@@ -56,6 +56,7 @@ func newReconciler(cluster client.WithWatch, members Members) *Reconciler {
 	return New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: clock.RealClock{}, Members: members, Barrier: open{},
 		LastWrites: consistency.NewLastWrites[types.UID, types.NamespacedName](),
+		Echoes:     consistency.NewEchoes[types.NamespacedName](),
 	})
 }
 
