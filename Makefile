@@ -33,6 +33,11 @@ GO_TEST := $(if $(RACE),CGO_ENABLED=1) go test $(RACE)
 # A run inside a run adds its rows to the table of the outermost.
 STEPS := go run ./release/cmd/steps
 ARGS ?=
+# The simulation: schedules at least, seconds at least, and the seed to begin with.
+N ?= 20000
+FOR ?= 180s
+SEED ?= 1
+SIM = cd test && go test -count=1 -timeout=0 ./sim -run TestSchedules -v -args -schedules=$(N) -for=$(FOR) -first=$(SEED)
 
 ##@ Use
 
@@ -55,7 +60,7 @@ down: $(BIN)/devcluster ## Stop the local control plane.
 test: race-warning $(BIN)/devcluster ## Run every test of every module, the last ones on a control plane of their own.
 	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
 	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...") \
-	  "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
+	  "simulation=$(SIM)" "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
 
 .PHONY: test-integration
 test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real API server.
@@ -65,6 +70,10 @@ test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real
 .PHONY: test-e2e
 test-e2e: race-warning ## Run the end-to-end tests on a cluster of their own, or on that of ARGS="--kubeconfig=/a/file".
 	cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/... $(ARGS)
+
+.PHONY: sim
+sim: ## Simulate the controllers against faults, crashes and two leaders: N=1000000 schedules from SEED=1 on.
+	$(SIM)
 
 .PHONY: bench
 bench: $(BIN)/devcluster ## Measure. ARGS="..." goes to the benchmark.

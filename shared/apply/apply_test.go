@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,6 +88,39 @@ func TestChangesLeavesOtherKeysAlone(t *testing.T) {
 	want := map[string]*string{"old": ptr.To("2"), "new": ptr.To("3")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+func TestOperationsOfAPatch(t *testing.T) {
+	cases := map[string]struct {
+		operation Operation
+		want      string
+	}{
+		"a test for nothing":       {Test("/metadata/deletionTimestamp", nil), `{"op":"test","path":"/metadata/deletionTimestamp","value":null}`},
+		"a value":                  {Set(Key("/metadata/labels", "a/b~c"), "v"), `{"op":"add","path":"/metadata/labels/a~1b~0c","value":"v"}`},
+		"another in its place":     {Replace("/spec", 1), `{"op":"replace","path":"/spec","value":1}`},
+		"a removal has no value":   {Remove("/spec"), `{"op":"remove","path":"/spec"}`},
+		"a version that must hold": {At("7"), `{"op":"add","path":"/metadata/resourceVersion","value":"7"}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.Marshal(tc.operation)
+			if err != nil || string(raw) != tc.want {
+				t.Errorf("got %s, %v, want %s", raw, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestAStatusUnderAVersion(t *testing.T) {
+	stored, wanted := map[string]string{"a": "1"}, map[string]string{"a": "2"}
+	body, err := StatusAt("7", stored, wanted)
+	const want = `[{"op":"add","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/status","value":{"a":"2"}}]`
+	if err != nil || string(body) != want {
+		t.Errorf("got %s, %v", body, err)
+	}
+	if body, err = StatusAt("7", stored, stored); body != nil || err != nil {
+		t.Errorf("nothing changes, got %s, %v", body, err)
 	}
 }
 

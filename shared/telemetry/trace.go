@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -37,6 +38,9 @@ func Continue(ctx context.Context, annotation string) context.Context {
 // NewTracerProvider returns a provider that exports by OTLP, as the standard OTEL_ variables say. The caller shuts it down. It
 // fails when a variable makes no sense; it does not wait for the collector to be reached.
 func NewTracerProvider(ctx context.Context, service, version string) (*sdktrace.TracerProvider, error) {
+	if err := checkEndpoints(); err != nil {
+		return nil, err
+	}
 	client, err := otlpClient()
 	if err != nil {
 		return nil, err
@@ -52,6 +56,21 @@ func NewTracerProvider(ctx context.Context, service, version string) (*sdktrace.
 		return nil, fmt.Errorf("describing this process to the trace collector (OTEL_RESOURCE_ATTRIBUTES): %w", err)
 	}
 	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described)), nil
+}
+
+// checkEndpoints refuses what the exporter would merely log, to export to nowhere from then on.
+func checkEndpoints() error {
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
+		value := os.Getenv(variable)
+		if value == "" {
+			continue
+		}
+		endpoint, err := url.Parse(value)
+		if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+			return fmt.Errorf("%s=%q: must be a URL, as http://collector:4317", variable, value)
+		}
+	}
+	return nil
 }
 
 func otlpClient() (otlptrace.Client, error) {

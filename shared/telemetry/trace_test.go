@@ -72,9 +72,17 @@ func TestSpansAreExportedByTheStandardVariables(t *testing.T) {
 }
 
 func TestTracingThatCannotBeSetUpFails(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "carrier-pigeon")
-	_, err := NewTracerProvider(t.Context(), "test-controller", "v1")
-	if err == nil || err.Error() != `OTEL_EXPORTER_OTLP_PROTOCOL="carrier-pigeon": must be grpc or http/protobuf` {
-		t.Errorf("error %v", err)
+	cases := map[string]struct{ variable, value, want string }{
+		"an unknown protocol":       {"OTEL_EXPORTER_OTLP_PROTOCOL", "carrier-pigeon", `OTEL_EXPORTER_OTLP_PROTOCOL="carrier-pigeon": must be grpc or http/protobuf`},
+		"an endpoint that is none":  {"OTEL_EXPORTER_OTLP_ENDPOINT", "::bad", `OTEL_EXPORTER_OTLP_ENDPOINT="::bad": must be a URL, as http://collector:4317`},
+		"an endpoint without a URL": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4317", `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="collector:4317": must be a URL, as http://collector:4317`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(tc.variable, tc.value)
+			if _, err := NewTracerProvider(context.Background(), "controller", "v1"); err == nil || err.Error() != tc.want {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

@@ -49,7 +49,7 @@ type process struct {
 	needed map[kind]int
 	passed bool
 	// picked are the members that were handed out and that no event has told of since, won those of them that a commit has taken.
-	picked map[types.UID]bool
+	picked   map[types.UID]bool
 	won      map[types.UID]bool
 	suffixes *rand.Rand
 }
@@ -258,7 +258,7 @@ func (p *process) runExtensions() {
 	p.queues = []*queue{claims, pools}
 	p.listenToSandboxes(members, both, claims, pools)
 	p.caches[claimKind].listen(func(before, after client.Object) {
-		if passes(before, after, controllers.ClaimChanged) {
+		if passes(before, after, both.Claims.ClaimChanged) {
 			claims.add(either(before, after).GetName(), p.world.store.now)
 		}
 		if after == nil || before != nil && controllers.Served(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
@@ -269,7 +269,7 @@ func (p *process) runExtensions() {
 		if after == nil {
 			both.Pools.Forget(before.GetUID())
 		}
-		if after != nil && passes(before, after, specChanged) {
+		if after != nil && passes(before, after, both.Pools.PoolChanged) {
 			pools.add(after.GetName(), p.world.store.now)
 		}
 		if passes(before, after, specChanged) {

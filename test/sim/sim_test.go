@@ -2,7 +2,6 @@ package sim
 
 import (
 	"flag"
-	"os"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	// Schedules leave much behind, and little stays.
 	debug.SetGCPercent(400)
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // replay fails with the steps of a schedule.
@@ -104,7 +103,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	for name, tc := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := int64(1); seed <= mutantBudget; seed++ {
+			for seed := tc.from; seed < tc.from+mutantBudget; seed++ {
 				v := schedule{seed: seed, mutant: tc.mutant}.run(t)
 				if regexp.MustCompile(tc.breaks).MatchString(v.breach) {
 					t.Logf("caught by %s", v)
@@ -113,6 +112,20 @@ func TestMutantsAreCaught(t *testing.T) {
 			}
 			t.Errorf("not caught within %d schedules", mutantBudget)
 		})
+	}
+}
+
+func TestSchedulesThatOnceFailed(t *testing.T) {
+	for seed, what := range map[int64]string{
+		1485:  "the status of a Sandbox stays wrong whose write nobody answered for",
+		5104:  "a member that was taken is given back by an earlier, lost try for it",
+		6852:  "the status of a claim stays wrong that a deposed leader wrote",
+		23238: "a member that was taken is given back by another claim's try",
+	} {
+		if v := (schedule{seed: seed}).run(t); v.breach != "" {
+			t.Log(what)
+			replay(t, v)
+		}
 	}
 }
 

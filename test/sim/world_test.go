@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"sigs.k8s.io/agent-sandbox/extensions/cmd/controller/controllers"
 )
 
@@ -268,8 +266,6 @@ func (w *world) close() {
 	synctest.Wait()
 }
 
-func (w *world) overlap() bool { return len(w.alive(extensions)) > 1 }
-
 // option is something that could happen next.
 type option struct {
 	weight int
@@ -303,10 +299,3 @@ func (w *world) advanceClock(to time.Time) {
 
 // anyOf picks one of several; there must be one.
 func anyOf[T any](rng *rand.Rand, of []T) T { return of[rng.IntN(len(of))] }
-
-func (w *world) uidOf(k kind, name string) types.UID {
-	if obj := w.store.objects[k][name]; obj != nil {
-		return obj.GetUID()
-	}
-	return ""
-}

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,11 @@ func claimActions(s seen) []claimAction {
 	var actions []claimAction
 	for i := range s.sandbox.Spec.VolumeClaimTemplates {
 		template := s.sandbox.Spec.VolumeClaimTemplates[i]
+		if slices.ContainsFunc(s.sandbox.Spec.VolumeClaimTemplates[:i], isNamed(template.Metadata.Name)) {
+			actions = append(actions, claimAction{refused: invalidSpec(fmt.Sprintf(
+				"spec.volumeClaimTemplates[%d].metadata.name %q: another template has that name; choose another", i, template.Metadata.Name))})
+			continue
+		}
 		claim := s.claims[claimName(template, s.sandbox)]
 		switch {
 		case claim == nil:
@@ -34,6 +41,10 @@ func claimActions(s seen) []claimAction {
 		}
 	}
 	return actions
+}
+
+func isNamed(name string) func(sandboxv1beta1.PersistentVolumeClaimTemplate) bool {
+	return func(t sandboxv1beta1.PersistentVolumeClaimTemplate) bool { return t.Metadata.Name == name }
 }
 
 // leavingClaim holds the Pod back: made now, it would be bound to a disk that is about to go.

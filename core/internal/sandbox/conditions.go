@@ -80,10 +80,13 @@ func podReadiness(pod *corev1.Pod) (bool, string) {
 	}
 }
 
-// pendingCause names what keeps the Pod from being scheduled, where the Pod's own condition does not.
+// pendingCause names what keeps the Pod from being made or scheduled, where the Pod's own condition does not.
 func pendingCause(s seen) string {
 	pod := s.pod()
-	if pod == nil || pod.Spec.NodeName != "" {
+	switch {
+	case pod == nil && s.foreignPod != nil && onItsWayOut(s.foreignPod, s.sandbox):
+		return "; an earlier Pod of that name is still on its way out"
+	case pod == nil || pod.Spec.NodeName != "":
 		return ""
 	}
 	var cause strings.Builder
@@ -97,7 +100,7 @@ func pendingCause(s seen) string {
 }
 
 func hasService(s seen) bool {
-	return s.service != nil && isOurs(s.service, s.sandbox) && s.service.DeletionTimestamp == nil
+	return s.service != nil && isOurs(s.service, s.sandbox) && s.service.DeletionTimestamp == nil && isHeadless(s.service)
 }
 
 func suspendedCondition(s seen) *metav1.Condition {

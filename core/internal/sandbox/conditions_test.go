@@ -103,6 +103,8 @@ func TestConditionsOfASuspendedOrEndedSandbox(t *testing.T) {
 	}{
 		"suspending":                             {seenWith(sandboxWith(suspended), withPods(runningPod(onWayOut))), []string{"Suspended=False PodTerminating: Pod is terminating. Sandbox is suspending", scheduledLine, "Ready=False SandboxSuspended: Sandbox is suspending"}},
 		"suspended":                              {seenWith(sandboxWith(suspended)), []string{"Suspended=True PodTerminated: Pod has been terminated. Sandbox is suspended", "Ready=False SandboxSuspended: Sandbox is suspended"}},
+		"its predecessor's Pod hangs":            {seenWith(sandboxWith(), withForeignPod(runningPod(onWayOut, func(p *corev1.Pod) { p.OwnerReferences = owned("uid-old", "box") }))), []string{notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist; an earlier Pod of that name is still on its way out"}},
+		"its Service is no longer headless":      {seenWith(sandboxWith(service(true)), withPods(runningPod()), withService(ownService(func(s *corev1.Service) { s.Spec.ClusterIP = "" }))), []string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Ready; Service does not exist"}},
 		"suspended beside a foreign Pod (A1.13)": {seenWith(sandboxWith(suspended), withForeignPod(runningPod(unowned, unlabelled))), []string{"Suspended=False PodNotOwned: Refused to delete pod because it is not owned by this sandbox", "Ready=False SandboxSuspended: Sandbox is suspending"}},
 		"suspended, Pods unreadable": {
 			seenWith(sandboxWith(suspended), func(s *seen) { s.podsUnknown = true }),

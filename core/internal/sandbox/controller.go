@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -140,8 +139,9 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		return outcomes.Done()
 	case err != nil:
 		return outcomes.Failed(fmt.Errorf("reading Sandbox %q: %w", key.Name, err))
-	case sandbox.DeletionTimestamp != nil:
-		return outcomes.Failed(r.leave(ctx, sandbox))
+	case slices.Contains(sandbox.Finalizers, metav1.FinalizerOrphanDependents) && sandbox.DeletionTimestamp != nil:
+		// Its children are to be left as they are.
+		return outcomes.Done()
 	}
 	ctx, span := r.startSpan(ctx, sandbox)
 	defer span.End()
@@ -155,24 +155,6 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	d.fail(err)
 	tell(span, d)
 	return r.report(ctx, s, p, d)
-}
-
-// leave lets the owner references take the children along. In a deletion in the foreground the garbage collector never comes
-// back for a Pod that was made while the Sandbox was not yet seen here to go: it waits for the PersistentVolumeClaim, which
-// waits for that Pod. So the Pod is deleted here.
-func (r *Reconciler) leave(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) error {
-	if !slices.Contains(sandbox.Finalizers, metav1.FinalizerDeleteDependents) {
-		return nil
-	}
-	s := seen{sandbox: sandbox}
-	if err := r.observePods(ctx, &s); err != nil {
-		return err
-	}
-	var failures []error
-	for _, pod := range livingPods(s) {
-		failures = append(failures, r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod))
-	}
-	return errors.Join(failures...)
 }
 
 // forget drops what is known of a Sandbox that is gone.

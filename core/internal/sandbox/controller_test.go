@@ -25,7 +25,9 @@ import (
 func (w world) create(modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.Sandbox {
 	w.t.Helper()
 	sandbox := sandboxWith(modify...)
-	sandbox.ObjectMeta = metav1.ObjectMeta{Name: sandbox.Name, Namespace: w.namespace, Labels: sandbox.Labels, Annotations: sandbox.Annotations}
+	sandbox.ObjectMeta = metav1.ObjectMeta{
+		Name: sandbox.Name, Namespace: w.namespace, Labels: sandbox.Labels, Annotations: sandbox.Annotations, Finalizers: sandbox.Finalizers,
+	}
 	w.must("creating the Sandbox", w.user.Create(context.Background(), sandbox))
 	return sandbox
 }

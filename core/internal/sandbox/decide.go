@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,8 +12,11 @@ import (
 
 // decide returns the writes that bring the children of a Sandbox in line with its spec.
 func decide(s seen) plan {
-	if s.expired() {
+	switch {
+	case s.expired():
 		return expiryPlan(s)
+	case s.sandbox.DeletionTimestamp != nil:
+		return leavingPlan(s)
 	}
 	p := plan{
 		claims:      claimActions(s),
@@ -39,9 +43,24 @@ func podNameIsStale(s seen) bool {
 	return name != "" && name != s.sandbox.Name && !s.podNameStands
 }
 
-// expiryPlan deletes the Sandbox, or its Pod and Service: whichever the policy says.
+// leavingPlan lets the owner references of a Sandbox that is being deleted take the children along. In a deletion in the
+// foreground the garbage collector never comes back for a Pod that was made while the Sandbox was not yet seen here to go: it waits
+// for the PersistentVolumeClaim, which waits for that Pod. So the Pod is deleted here.
+func leavingPlan(s seen) plan {
+	var p plan
+	if slices.Contains(s.sandbox.Finalizers, metav1.FinalizerDeleteDependents) {
+		p.pod.remove = livingPods(s)
+	}
+	if at := s.sandbox.Spec.ShutdownTime; at != nil {
+		p.wakeWithin(at.Sub(s.now))
+	}
+	return p
+}
+
+// expiryPlan deletes the Sandbox, or its Pod and Service: whichever the policy says. Where the Sandbox is held back by
+// somebody's finalizer, they go all the same.
 func expiryPlan(s seen) plan {
-	if s.sandbox.Spec.ShutdownPolicy == sandboxv1beta1.ShutdownPolicyDelete {
+	if s.sandbox.Spec.ShutdownPolicy == sandboxv1beta1.ShutdownPolicyDelete && s.sandbox.DeletionTimestamp == nil {
 		return plan{remove: &target{
 			name: s.sandbox.Name, uid: s.sandbox.UID, resourceVersion: s.sandbox.ResourceVersion,
 		}}

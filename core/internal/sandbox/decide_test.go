@@ -146,6 +146,10 @@ func TestDecideAboutClaims(t *testing.T) {
 			}))),
 			[]claimAction{{refused: refusal(`PersistentVolumeClaim "data-box" is controlled by StatefulSet "db": delete it or rename the Sandbox`)}},
 		},
+		"two of one name are one too many": {
+			seenWith(sandboxWith(disk("data"), disk("data")), withClaim(claim())),
+			[]claimAction{{refused: invalidSpec(`spec.volumeClaimTemplates[1].metadata.name "data": another template has that name; choose another`)}},
+		},
 		"one that somebody else's Pod may use is not adopted": {seenWith(box, withClaim(claim(adoptable)), withForeignPod(runningPod(unowned, unlabelled))), nil},
 		"an adoptable one is adopted (A6.2)": {
 			seenWith(box, withClaim(claim(adoptable))),

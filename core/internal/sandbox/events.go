@@ -21,10 +21,13 @@ const (
 )
 
 // childEvents speak of what was done to children, and of a Sandbox that was deleted.
-func childEvents(p plan, d done) []events.Event {
+func childEvents(s seen, p plan, d done) []events.Event {
 	switch {
 	case d.removed:
-		return []events.Event{events.Normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire, "Sandbox has expired and was deleted")}
+		return []events.Event{events.Normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire, "Sandbox has expired and is deleted")}
+	case p.pod.replace != nil && d.pod != nil:
+		return []events.Event{events.Warning(sandboxv1beta1.ReasonPodFailed, actionCreate,
+			fmt.Sprintf("%s; it was replaced by a new Pod %s", podFailure(s.pod()), d.pod.Name))}
 	case p.pod.create != nil && d.pod != nil:
 		return []events.Event{events.Normal(sandboxv1beta1.EventSandboxPodCreated, actionCreate,
 			fmt.Sprintf("Created Pod %s", d.pod.Name))}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -57,14 +58,15 @@ func TestChildEventsComeAfterTheWrite(t *testing.T) {
 		want []events.Event
 	}{
 		"a Pod was made":            {plan{pod: podAction{create: pod}}, done{pod: pod}, []events.Event{events.Normal("SandboxPodCreated", "Create", "Created Pod box")}},
+		"a failed Pod was replaced": {plan{pod: podAction{replace: &target{}, create: pod}}, done{pod: pod}, []events.Event{events.Warning("PodFailed", "Create", "Pod failed; it was replaced by a new Pod box")}},
 		"a Pod could not be made":   {plan{pod: podAction{create: pod}}, done{podError: errors.New("boom")}, nil},
 		"a Pod was patched":         {plan{pod: podAction{patch: &metadataPatch{}}}, done{pod: pod}, nil},
-		"the Sandbox was deleted":   {plan{remove: &target{}}, done{removed: true}, []events.Event{events.Normal("SandboxExpired", "Expire", "Sandbox has expired and was deleted")}},
+		"the Sandbox was deleted":   {plan{remove: &target{}}, done{removed: true}, []events.Event{events.Normal("SandboxExpired", "Expire", "Sandbox has expired and is deleted")}},
 		"the Sandbox changed first": {plan{remove: &target{}}, done{outdated: true}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, childEvents(tc.plan, tc.done)); diff != "" {
+			if diff := cmp.Diff(tc.want, childEvents(seenWith(sandboxWith(), withPods(runningPod(phase(corev1.PodFailed)))), tc.plan, tc.done)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

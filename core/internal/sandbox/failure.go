@@ -21,8 +21,11 @@ func failureReason(err error) string {
 	return sandboxv1beta1.ReasonReconcilerError
 }
 
-// isPermanent says whether the API server refuses the request whenever it is made.
+// isPermanent says whether the API server refuses the request whenever it is made, or the spec alone says so.
 func isPermanent(err error) bool {
+	if _, ok := errors.AsType[invalidSpec](err); ok {
+		return true
+	}
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 

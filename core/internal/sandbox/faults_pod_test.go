@@ -241,7 +241,7 @@ func TestASuccessorWaitsForThePodOfItsPredecessor(t *testing.T) {
 	w.patchPod(fmt.Sprintf(`{"metadata":{"annotations":{%q:"yes"}}}`, testkit.HoldAnnotation))
 	w.must("deleting the Sandbox", w.user.Delete(context.Background(), box))
 	successor := w.create()
-	w.waitFor(successor, notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist")
+	w.waitFor(successor, notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist; an earlier Pod of that name is still on its way out")
 	w.must("the garbage collector comes by", w.user.Delete(context.Background(), old.DeepCopy(), client.GracePeriodSeconds(0)))
 	made := w.waitForAnotherPod(old.UID)
 	w.waitFor(successor, notSuspendedLine, scheduledLine, readyLine)
@@ -263,6 +263,33 @@ func TestADeletionInTheForegroundTakesAPodMadeTooLateAlong(t *testing.T) {
 	if w.get(box); box.DeletionTimestamp == nil || late.UID == "" {
 		t.Errorf("the Sandbox waits for its other children: %+v", box.ObjectMeta)
 	}
+}
+
+// A Sandbox that cannot go at once expires all the same, and goes on telling what is so.
+func TestASandboxThatIsHeldExpiresAndTellsTheTruth(t *testing.T) {
+	hold := func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"test/hold"} }
+	t.Run("it expires under Delete", func(t *testing.T) {
+		w := newWorld(t)
+		box := w.create(hold, service(true))
+		w.waitFor(box, notSuspendedLine, scheduledLine, readyLine+"; Service Exists")
+		w.edit(box, shutdownAt(time.Now().Add(-time.Second), sandboxv1beta1.ShutdownPolicyDelete))
+		w.waitFor(box, notSuspendedLine, "Ready=False SandboxExpired: Sandbox has expired")
+		w.waitForNoPod()
+		if w.get(box); box.DeletionTimestamp == nil || box.Status.PodIPs != nil || w.exists(w.service()) {
+			t.Errorf("deleted at %v, status %+v", box.DeletionTimestamp, box.Status)
+		}
+	})
+	t.Run("its Pod goes", func(t *testing.T) {
+		w := newWorld(t)
+		box := w.create(hold)
+		w.waitFor(box, notSuspendedLine, scheduledLine, readyLine)
+		w.must("deleting the Sandbox", w.user.Delete(context.Background(), box))
+		w.must("deleting its Pod", w.user.Delete(context.Background(), w.pod()))
+		w.waitFor(box, notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist")
+		if w.get(box); box.Status.PodIPs != nil || box.Status.NodeName != "" || w.exists(w.pod()) {
+			t.Errorf("status %+v", box.Status)
+		}
+	})
 }
 
 func (w world) waitForNoPod() {

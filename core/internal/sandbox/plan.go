@@ -99,6 +99,11 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// invalidSpec says what is wrong with the spec itself: nothing is tried until it changes.
+type invalidSpec string
+
+func (i invalidSpec) Error() string { return string(i) }
+
 // done is what became of a plan.
 type done struct {
 	pod      *corev1.Pod     // as created or patched

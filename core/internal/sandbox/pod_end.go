@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,7 +75,7 @@ func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 // podFailure names the cause, for it stays readable after the Pod is gone.
 func podFailure(pod *corev1.Pod) string {
 	if pod.Status.Reason != "" {
-		return fmt.Sprintf("Pod failed: %s: %s", pod.Status.Reason, pod.Status.Message)
+		return strings.TrimSuffix(fmt.Sprintf("Pod failed: %s: %s", pod.Status.Reason, pod.Status.Message), ": ")
 	}
 	for _, status := range containerStatuses(pod) {
 		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {

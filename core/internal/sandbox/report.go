@@ -24,7 +24,7 @@ const pauseOutdated = 100 * time.Millisecond
 
 // report writes what has become of the Sandbox: its status, if it changed, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
-	r.recorder.Emit(s.sandbox, childEvents(p, d)...)
+	r.recorder.Emit(s.sandbox, childEvents(s, p, d)...)
 	if d.removed {
 		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
 		r.metrics.removed(s.sandbox)
@@ -62,6 +62,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
 	if err != nil {
+		// It may have taken effect all the same, or still will. The next pass does not see that yet, so the event must wake one more.
+		r.echoes.Forget(key)
 		if err = r.ignoreSuccessor(ctx, target, s.sandbox.UID, err); err != nil {
 			err = fmt.Errorf("patching the status of Sandbox %q: %w", key.Name, err)
 		}

@@ -29,6 +29,8 @@ func serviceStep(s seen) serviceAction {
 	switch {
 	case ours && refusedByUser:
 		return removeService(s)
+	case ours && serviceRequired(s.sandbox) && !isHeadless(s.service):
+		return serviceAction{refused: refusal(fmt.Sprintf("Service %q is no longer headless: delete it, and it is made anew", s.service.Name))}
 	case ours:
 		return serviceAction{patch: serviceDrift(s)}
 	case !serviceRequired(s.sandbox):
@@ -53,7 +55,7 @@ func removeService(s seen) serviceAction {
 }
 
 func adoptService(s seen) serviceAction {
-	if s.service.Spec.ClusterIP != corev1.ClusterIPNone {
+	if !isHeadless(s.service) {
 		return serviceAction{refused: refusal(fmt.Sprintf(
 			"Service %q is not headless and cannot be taken over: delete it, or create it with clusterIP: None", s.service.Name))}
 	}
@@ -62,6 +64,8 @@ func adoptService(s seen) serviceAction {
 	patch.metadata.OwnerReferences = withController(s.service, s.sandbox)
 	return serviceAction{patch: &patch}
 }
+
+func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
 // serviceDrift is the patch that repairs our Service; nil when nothing is amiss.
 func serviceDrift(s seen) *servicePatch {

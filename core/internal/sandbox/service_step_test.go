@@ -45,6 +45,10 @@ func TestDecideAboutTheService(t *testing.T) {
 				spec:     &serviceSpecPatch{Selector: map[string]*string{"app": nil, sandboxv1beta1.LabelSandboxNameHash: ptr.To(boxHash())}},
 			}},
 		},
+		"ours is no longer headless": {
+			seenWith(sandboxWith(service(true)), withService(ownService(func(s *corev1.Service) { s.Spec.ClusterIP = "" }))),
+			serviceAction{refused: refusal(`Service "box" is no longer headless: delete it, and it is made anew`)},
+		},
 		"true adopts an orphan": {
 			seenWith(sandboxWith(service(true)), withService(ownService(noOwner))),
 			serviceAction{patch: &servicePatch{name: "box", metadata: apply.Metadata{

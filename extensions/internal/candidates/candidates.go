@@ -173,11 +173,11 @@ func (c *Candidates) Take(poolUID types.UID, fits func(Member) bool) (Member, bo
 	return Member{}, false
 }
 
-// Return gives a member back that was not taken after all.
+// Return gives a member back that was not taken after all. One that was, by a later try of whoever gives it back, stays taken.
 func (c *Candidates) Return(uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.members[uid]; known != nil && known.taken {
+	if known := c.members[uid]; known != nil && known.taken && known.until == "" {
 		known.taken = false
 		c.offer(known)
 	}
@@ -190,9 +190,11 @@ func (c *Candidates) Written(uid types.UID, version string) {
 	defer c.mu.Unlock()
 	known := c.members[uid]
 	switch {
-	case known == nil || !known.taken:
+	case known == nil:
 	case isOlder(known.Version, version):
-		known.until = version
+		// Somebody may have given it back in between who had it before.
+		c.withdraw(known)
+		known.taken, known.until = true, version
 	default:
 		known.taken = false
 		c.offer(known)

@@ -125,13 +125,15 @@ func TestAMemberIsHandedOutOnce(t *testing.T) {
 		then func(*Candidates)
 		want []string
 	}{
-		"while its write is under way":                          {func(*Candidates) {}, nil},
-		"also when another version is seen meanwhile":           {func(c *Candidates) { c.Observe(member(1, "n1", at("11"))) }, nil},
-		"but again when it was given back":                      {func(c *Candidates) { c.Return("m1") }, []string{"m1"}},
-		"not while the informer shows what was before":          {func(c *Candidates) { c.Written("m1", "12"); c.Observe(member(1, "n1", at("11"))) }, nil},
-		"but again when a version since then shows the pool":    {func(c *Candidates) { c.Written("m1", "12"); c.Observe(member(1, "n1", at("13"))) }, []string{"m1"}},
-		"also when that version was seen before the answer":     {func(c *Candidates) { c.Observe(member(1, "n1", at("13"))); c.Written("m1", "12") }, []string{"m1"}},
-		"never once the informer shows that it is no candidate": {func(c *Candidates) { c.Written("m1", "12"); c.Forget("m1") }, nil},
+		"while its write is under way":                           {func(*Candidates) {}, nil},
+		"also when another version is seen meanwhile":            {func(c *Candidates) { c.Observe(member(1, "n1", at("11"))) }, nil},
+		"but again when it was given back":                       {func(c *Candidates) { c.Return("m1") }, []string{"m1"}},
+		"nor when somebody gave it back who had it before":       {func(c *Candidates) { c.Return("m1"); c.Written("m1", "11") }, nil},
+		"nor when an earlier try gives it back that went astray": {func(c *Candidates) { c.Written("m1", "11"); c.Return("m1") }, nil},
+		"not while the informer shows what was before":           {func(c *Candidates) { c.Written("m1", "12"); c.Observe(member(1, "n1", at("11"))) }, nil},
+		"but again when a version since then shows the pool":     {func(c *Candidates) { c.Written("m1", "12"); c.Observe(member(1, "n1", at("13"))) }, []string{"m1"}},
+		"also when that version was seen before the answer":      {func(c *Candidates) { c.Observe(member(1, "n1", at("13"))); c.Written("m1", "12") }, []string{"m1"}},
+		"never once the informer shows that it is no candidate":  {func(c *Candidates) { c.Written("m1", "12"); c.Forget("m1") }, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,8 @@ type Config struct {
 	Members Members
 	// LastWrites remember the Sandbox written last for each claim, by the claim's UID.
 	LastWrites *consistency.LastWrites[types.UID, types.NamespacedName]
+	// Echoes remember the status written last of each claim.
+	Echoes *consistency.Echoes[types.NamespacedName]
 	// Barrier holds every pass back until it may trust the caches.
 	Barrier Barrier
 	// Observability writes annotations on claims for people to look at.
@@ -74,6 +76,7 @@ type Reconciler struct {
 	clock         clock.PassiveClock
 	members       Members
 	lastWrites    *consistency.LastWrites[types.UID, types.NamespacedName]
+	echoes        *consistency.Echoes[types.NamespacedName]
 	barrier       Barrier
 	observability bool
 }
@@ -87,6 +90,7 @@ func New(config Config) *Reconciler {
 		clock:         config.Clock,
 		members:       config.Members,
 		lastWrites:    config.LastWrites,
+		echoes:        config.Echoes,
 		barrier:       config.Barrier,
 		observability: config.Observability,
 	}
@@ -120,6 +124,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		err := reader.Get(ctx, key, claim)
 		switch {
 		case apierrors.IsNotFound(err):
+			r.echoes.Forget(key)
 			return outcomes.Done()
 		case err != nil:
 			return outcomes.Failed(fmt.Errorf("reading claim %q: %w", key.Name, err))

@@ -14,6 +14,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
 )
 
@@ -37,7 +38,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 	case body != nil && d.claimVersion == "":
 		return reconcile.Outcome{}, errMoved
 	case body != nil:
-		if err := r.publish(ctx, s, body); err != nil {
+		if err := r.publish(ctx, s, wanted, body); err != nil {
 			return reconcile.Outcome{}, err
 		}
 		r.recorder.Emit(s.claim, statusEvents(s, d, wanted)...)
@@ -45,10 +46,20 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 	return outcome(p, d), nil
 }
 
-func (r *Reconciler) publish(ctx context.Context, s seen, body []byte) error {
+func (r *Reconciler) publish(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxClaimStatus, body []byte) error {
+	key := client.ObjectKeyFromObject(s.claim)
+	fingerprint, err := names.Fingerprint(wanted)
+	if err != nil {
+		return err
+	}
+	r.echoes.Writes(key, fingerprint)
 	target := &extensionsv1beta1.SandboxClaim{}
 	target.Namespace, target.Name = s.claim.Namespace, s.claim.Name
-	err := r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
+	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
+	if err != nil {
+		// It may have taken effect all the same, or still will, and the next pass may not see that: its event must wake another.
+		r.echoes.Forget(key)
+	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return errMoved

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -124,10 +125,12 @@ func (r *Reconciler) look(ctx context.Context, s seen, pool types.UID, member *s
 	case !isMember(live, member.UID, pool):
 		r.lastWrites.Forget(s.claim.UID)
 		return nil, lost, nil
-	case apierrors.IsInvalid(err):
+	case apierrors.IsInvalid(err) && equality.Semantic.DeepEqual(live.OwnerReferences, member.OwnerReferences) &&
+		equality.Semantic.DeepEqual(live.Labels, member.Labels):
 		r.lastWrites.Forget(s.claim.UID)
 		return nil, refused, err
 	default:
+		// What the patch rests on may have moved: the next one is made from a newer view.
 		return nil, missed, nil
 	}
 }

@@ -22,26 +22,39 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
 // watches say what wakes which claims. What a claim waits for wakes it by its event.
 func (r *Reconciler) watches(b *builder.Builder) *builder.Builder {
 	return b.
-		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: ClaimChanged})).
+		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.ClaimChanged})).
 		Watches(&sandboxv1beta1.Sandbox{}, r.sandboxHandler()).
 		Watches(&extensionsv1beta1.SandboxWarmPool{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 }
 
-// ClaimChanged says whether an update of a claim is one to act on. What this controller writes itself is none: status and
+// ClaimChanged says whether an update of a claim is one to act on. What this process writes itself is none: status and
 // annotations. Except that a claim has lost its Sandbox: only once the cache shows that do changes of its pool wake it, and it
-// may have missed one.
-func ClaimChanged(e event.UpdateEvent) bool {
+// may have missed one. A status that somebody else wrote, or that nobody has answered for, is put right.
+func (r *Reconciler) ClaimChanged(e event.UpdateEvent) bool {
 	return isUnbound(e.ObjectNew) && !isUnbound(e.ObjectOld) ||
+		r.isForeignStatus(e) ||
 		e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 		e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 		e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}
+
+// isForeignStatus says whether an update brings a status that this process did not write last.
+func (r *Reconciler) isForeignStatus(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*extensionsv1beta1.SandboxClaim)
+	after, ok2 := e.ObjectNew.(*extensionsv1beta1.SandboxClaim)
+	if !ok || !ok2 || equality.Semantic.DeepEqual(before.Status, after.Status) {
+		return false
+	}
+	status, err := names.Fingerprint(after.Status)
+	return err != nil || !r.echoes.IsEcho(client.ObjectKeyFromObject(after), status)
 }
 
 func isUnbound(obj client.Object) bool {

@@ -21,6 +21,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
@@ -58,6 +59,8 @@ type Config struct {
 	Barrier Barrier
 	// Unanswered remember members that may have been made.
 	Unanswered *Unanswered
+	// Echoes remember the status written last of each pool.
+	Echoes *consistency.Echoes[types.UID]
 	// Buckets pace the refill.
 	Buckets *Buckets
 	// Yields remember since when the refill of a pool gives way to claims.
@@ -79,6 +82,7 @@ type Reconciler struct {
 	members    Members
 	barrier    Barrier
 	unanswered *Unanswered
+	echoes     *consistency.Echoes[types.UID]
 	buckets    *Buckets
 	yields     *pacer.Pacer[types.UID]
 	statuses   *pacer.Pacer[types.UID]
@@ -96,6 +100,7 @@ func New(config Config) *Reconciler {
 		members:    config.Members,
 		barrier:    config.Barrier,
 		unanswered: config.Unanswered,
+		echoes:     config.Echoes,
 		buckets:    config.Buckets,
 		yields:     config.Yields,
 		statuses:   config.Statuses,
@@ -146,6 +151,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 // Forget drops what is known of a pool that is gone.
 func (r *Reconciler) Forget(pool types.UID) {
 	r.unanswered.Forget(pool)
+	r.echoes.Forget(pool)
 	r.buckets.Forget(pool)
 	r.yields.Forget(pool)
 	r.statuses.Forget(pool)
@@ -158,7 +164,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 		return false
 	}}
 	err := ctrl.NewControllerManagedBy(mgr).
-		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}, forget)).
+		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.PoolChanged}, forget)).
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner())).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).

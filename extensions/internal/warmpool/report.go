@@ -56,8 +56,17 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv
 		return held, nil
 	}
 	r.statuses.Forget(s.pool.UID)
+	fingerprint, err := names.Fingerprint(wanted)
+	if err != nil {
+		return 0, err
+	}
+	r.echoes.Writes(s.pool.UID, fingerprint)
 	target := &extensionsv1beta1.SandboxWarmPool{ObjectMeta: metav1.ObjectMeta{Namespace: s.pool.Namespace, Name: s.pool.Name}}
 	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
+	if err != nil {
+		// It may have taken effect all the same, or still will, and the next pass may not see that: its event must wake another.
+		r.echoes.Forget(s.pool.UID)
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return 0, nil

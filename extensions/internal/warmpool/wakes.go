@@ -3,6 +3,7 @@ package warmpool
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,7 +13,22 @@ import (
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 )
+
+// PoolChanged says whether an update of a pool is one to act on: of its spec, or of a status that this process did not write last.
+func (r *Reconciler) PoolChanged(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*extensionsv1beta1.SandboxWarmPool)
+	after, ok2 := e.ObjectNew.(*extensionsv1beta1.SandboxWarmPool)
+	if !ok || !ok2 || before.Generation != after.Generation {
+		return true
+	}
+	if equality.Semantic.DeepEqual(before.Status, after.Status) {
+		return false
+	}
+	status, err := names.Fingerprint(after.Status)
+	return err != nil || !r.echoes.IsEcho(after.UID, status)
+}
 
 // ThoseOfTemplate are the pools that name a template.
 func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object) []reconcile.Request {

@@ -1,4 +1,4 @@
-// Command demo shows the life of a Sandbox on a real control plane.
+// Command demo shows the life of Sandboxes and claims on a real control plane.
 package main
 
 import (
@@ -33,10 +33,11 @@ func command() *cobra.Command {
 	o := demo.Options{Out: os.Stdout, Progress: os.Stderr}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the life of a Sandbox: created, ready, suspended, resumed with the same disk, deleted",
+		Short: "Show the life of a Sandbox, and how a claim gets one from a warm pool",
 		Long: `demo starts a control plane with simulated nodes, or uses the cluster of --kubeconfig, installs the rendered
-asset, runs the controller and tells the life of two Sandboxes. In the end it stops all that it started; on a cluster
-that it did not start, it deletes its namespace and leaves the installed objects, with the Deployment at 0 replicas unless --controller=cluster.`,
+asset, runs both controllers and tells the life of two Sandboxes (created, ready, suspended, resumed with the same disk, deleted)
+and of two claims (one served by a warm pool, one started cold). In the end it stops all that it started; on a cluster that it did
+not start, it deletes its namespace and leaves the installed objects, with the Deployments at 0 replicas unless --controller=cluster.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -47,9 +48,9 @@ that it did not start, it deletes its namespace and leaves the installed objects
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "use the cluster of this file instead of starting one")
 	flags.StringVar(&o.Root, "root", "", "the repository's root (default: the nearest directory with a go.work, upwards)")
 	flags.IntVar(&o.Nodes, "nodes", devcluster.DefaultNodes, "simulated nodes of the cluster to start")
-	flags.StringVar(&o.Manifest, "manifest", "", "the rendered asset to install (default: dist/sandbox.yaml below the root)")
-	flags.StringVar(&o.Controller, "controller", demo.ControllerLocal, "where the controller runs: local, as a process of this machine under its rendered role; or cluster, in its Deployment")
-	flags.StringVar(&o.Binary, "controller-binary", "", "the controller to run locally (default: bin/agent-sandbox-controller below the root)")
+	flags.StringVar(&o.Manifest, "manifest", "", "the rendered asset to install (default: dist/sandbox-with-extensions.yaml below the root)")
+	flags.StringVar(&o.Controller, "controller", demo.ControllerLocal, "where the controllers run: local, as processes of this machine under their rendered roles; or cluster, in their Deployments")
+	flags.StringVar(&o.Binaries, "binaries", "", "the directory of the controllers to run locally (default: bin below the root)")
 	flags.StringVarP(&o.Output, "output", "o", demo.OutputText, "form of the timeline: text or json")
 	flags.BoolVar(&o.Keep, "keep", false, "keep everything up after the timeline, until ctrl-C")
 	flags.DurationVar(&o.Timeout, "timeout", stepTimeout, "how long each step may take")

@@ -126,7 +126,7 @@ func refuseSecondController(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	replicas, err := install.Replicas(ctx, c)
+	replicas, err := install.Replicas(ctx, c, install.CoreController)
 	if err == nil && replicas > 0 {
 		return fmt.Errorf("the cluster runs Deployment %s/%s: scale it to 0 first", install.Namespace, install.CoreController)
 	}

@@ -39,6 +39,9 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.tell(ctx, workspace, myWorkspace, timeline, out); err != nil {
 		return err
 	}
+	if err := s.tellOfClaims(ctx, timeline, out); err != nil {
+		return err
+	}
 	if s.options.Output == OutputJSON {
 		if err := timeline.writeJSON(s.options.Out); err != nil {
 			return err
@@ -50,11 +53,14 @@ func (s *stage) play(ctx context.Context) error {
 	return nil
 }
 
-// keep waits for an interrupt, which is how it is meant to end, or for the end of the controller, which is not.
+// errEnded says that a controller is no more.
+var errEnded = errors.New("a controller ended")
+
+// keep waits for an interrupt, which is how it is meant to end, or for the end of a controller, which is not.
 func (s *stage) keep(ctx context.Context) error {
 	samples := filepath.Join(s.options.Root, "test", "internal", "demo", "samples")
 	s.options.report(`
-Cluster and controller stay up until ctrl-C. To try in another terminal:
+Cluster and controllers stay up until ctrl-C. To try in another terminal:
 
   export KUBECONFIG=%q PATH="%s:$PATH"
   kubectl config set-context --current --namespace %s
@@ -62,16 +68,21 @@ Cluster and controller stay up until ctrl-C. To try in another terminal:
   kubectl get sandboxes,pods,pvc,services -o wide
   kubectl patch sandbox my-workspace --type merge -p '{"spec":{"operatingMode":"Suspended"}}'
   kubectl get sandbox my-workspace -o yaml
-  kubectl explain sandbox.spec`, s.kubeconfig, filepath.Join(s.options.Root, "bin", "k8s"), Namespace, samples)
-	var ended <-chan struct{} // nil, and so silent, if the cluster runs the controller
-	if s.controller != nil {
-		ended = s.controller.Ended()
+  kubectl get sandboxtemplates,sandboxwarmpools,sandboxclaims
+  kubectl scale sandboxwarmpool my-agents --replicas 5
+  kubectl explain sandboxclaim.spec`, s.kubeconfig, filepath.Join(s.options.Root, "bin", "k8s"), Namespace, samples)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for _, controller := range s.local {
+		go func() {
+			<-controller.Ended()
+			stop(errEnded)
+		}()
 	}
-	select {
-	case <-ctx.Done():
-		s.options.report("stopping")
-		return nil
-	case <-ended:
-		return errors.New("the controller ended")
+	<-ctx.Done()
+	if errors.Is(context.Cause(ctx), errEnded) {
+		return errEnded
 	}
+	s.options.report("stopping")
+	return nil
 }

@@ -1,2 +1,2 @@
-// Package demo shows what a Sandbox is: it tells the life of two of them on a real control plane as a timeline.
+// Package demo shows what Sandboxes and claims are: it tells their lives on a real control plane as a timeline.
 package demo

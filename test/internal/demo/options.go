@@ -39,12 +39,12 @@ type Options struct {
 	Kubeconfig string
 	// Nodes is the number of simulated nodes.
 	Nodes int
-	// Manifest is the rendered asset; empty: dist/sandbox.yaml below Root.
+	// Manifest is the rendered asset; empty: dist/sandbox-with-extensions.yaml below Root.
 	Manifest string
 	// Controller is ControllerLocal or ControllerCluster.
 	Controller string
-	// Binary is the controller to run locally; empty: bin/agent-sandbox-controller below Root.
-	Binary string
+	// Binaries is the directory with the controllers to run locally, by their names; empty: bin below Root.
+	Binaries string
 	// Output is OutputText or OutputJSON.
 	Output string
 	// Keep leaves everything running after the timeline until the demo is interrupted.
@@ -65,10 +65,10 @@ func (o Options) complete() (Options, error) {
 		o.Root = root
 	}
 	if o.Manifest == "" {
-		o.Manifest = filepath.Join(o.Root, "dist", "sandbox.yaml")
+		o.Manifest = filepath.Join(o.Root, "dist", "sandbox-with-extensions.yaml")
 	}
-	if o.Binary == "" {
-		o.Binary = filepath.Join(o.Root, "bin", "agent-sandbox-controller")
+	if o.Binaries == "" {
+		o.Binaries = filepath.Join(o.Root, "bin")
 	}
 	if o.Controller != ControllerLocal && o.Controller != ControllerCluster {
 		return o, fmt.Errorf("--controller %q: want %s or %s", o.Controller, ControllerLocal, ControllerCluster)
@@ -85,8 +85,10 @@ func (o Options) complete() (Options, error) {
 	if _, err := os.Stat(o.Manifest); err != nil {
 		return o, fmt.Errorf("the rendered asset is missing (`make render` writes it): %w", err)
 	}
-	if _, err := os.Stat(o.Binary); err != nil && o.Controller == ControllerLocal {
-		return o, fmt.Errorf("the controller is missing (`make build` builds it): %w", err)
+	for _, controller := range controllers() {
+		if _, err := os.Stat(filepath.Join(o.Binaries, controller.name)); err != nil && o.Controller == ControllerLocal {
+			return o, fmt.Errorf("a controller is missing (`make build` builds it): %w", err)
+		}
 	}
 	return o, nil
 }

@@ -31,13 +31,25 @@ const (
 	rolloutTimeout = 3 * time.Minute
 )
 
-// stage is what the demo plays on: a cluster with a controller.
+// controllers are those that an installation consists of.
+func controllers() []controllerNames {
+	return []controllerNames{
+		{install.CoreController, install.CoreLease, "demo-controller.log"},
+		{install.ExtensionsController, install.ExtensionsLease, "demo-extensions-controller.log"},
+	}
+}
+
+// controllerNames are those of a controller: of its binary, ServiceAccount and Deployment, of its Lease, and of its log.
+type controllerNames struct{ name, lease, log string }
+
+// stage is what the demo plays on: a cluster with its controllers.
 type stage struct {
 	options    Options
 	kubeconfig string
 	config     *rest.Config
 	client     client.WithWatch
-	controller *install.Controller // nil if the cluster runs it
+	// local are the controllers that run on this machine; none if the cluster runs them.
+	local []*install.Controller
 	// refresh makes a cluster of the demo's own learn of new kinds.
 	refresh func(context.Context) error
 	// undo ends what was started, in reverse.
@@ -60,13 +72,15 @@ func (s *stage) setUp(ctx context.Context) error {
 	if err := s.install(ctx); err != nil {
 		return err
 	}
-	if s.options.Controller == ControllerCluster {
-		err = s.awaitDeployment(ctx)
-	} else {
-		err = s.startController(ctx)
-	}
-	if err != nil {
-		return err
+	for _, controller := range controllers() {
+		if s.options.Controller == ControllerCluster {
+			err = s.awaitDeployment(ctx, controller)
+		} else {
+			err = s.startController(ctx, controller)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return s.makeNamespace(ctx)
 }
@@ -109,7 +123,7 @@ func (s *stage) openCluster(ctx context.Context) error {
 	s.kubeconfig = cluster.KubeconfigPath()
 	s.refresh = func(ctx context.Context) error {
 		// The garbage collector looks for new kinds when it starts, and then only every 30 s.
-		s.options.report("restarting kube-controller-manager, so that its garbage collector learns of the new kind at once")
+		s.options.report("restarting kube-controller-manager, so that its garbage collector learns of the new kinds at once")
 		if err := cluster.Kill(ctx, devcluster.ControllerManager, syscall.SIGTERM); err != nil {
 			return err
 		}
@@ -158,31 +172,37 @@ func (s *stage) install(ctx context.Context) error {
 
 // refuseSecondController fails on a cluster whose own controller is at work: a local one would have to switch it off.
 func (s *stage) refuseSecondController(ctx context.Context) error {
-	replicas, err := install.Replicas(ctx, s.client)
-	if err == nil && replicas > 0 {
-		return fmt.Errorf("the cluster runs Deployment %s/%s already: use it with --controller=%s, or scale it to 0 first",
-			install.Namespace, install.CoreController, ControllerCluster)
+	for _, controller := range controllers() {
+		replicas, err := install.Replicas(ctx, s.client, controller.name)
+		switch {
+		case err != nil:
+			return err
+		case replicas > 0:
+			return fmt.Errorf("the cluster runs Deployment %s/%s already: use it with --controller=%s, or scale it to 0 first",
+				install.Namespace, controller.name, ControllerCluster)
+		}
 	}
-	return err
+	return nil
 }
 
-// startController runs the controller on this machine.
-func (s *stage) startController(ctx context.Context) error {
-	log, err := os.Create(filepath.Join(s.options.Root, "bin", "demo-controller.log"))
+// startController runs a controller on this machine.
+func (s *stage) startController(ctx context.Context, c controllerNames) error {
+	log, err := os.Create(filepath.Join(s.options.Root, "bin", c.log))
 	if err != nil {
-		return fmt.Errorf("creating the controller's log: %w", err)
+		return fmt.Errorf("creating a controller's log: %w", err)
 	}
 	s.undo = append(s.undo, func(context.Context) error { return log.Close() })
-	s.controller, err = install.StartController(ctx, s.config, install.ControllerOptions{
-		Binary: s.options.Binary, Log: log, ReadyTimeout: s.options.Timeout,
+	controller, err := install.StartController(ctx, s.config, install.ControllerOptions{
+		Binary: filepath.Join(s.options.Binaries, c.name), ServiceAccount: c.name, Log: log, ReadyTimeout: s.options.Timeout,
 	})
 	if err != nil {
 		return err
 	}
-	s.undo = append(s.undo, s.controller.Stop)
-	s.options.report("controller runs as process %d of this machine under the role of its ServiceAccount, log %s; its Deployment has 0 replicas",
-		s.controller.PID(), log.Name())
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreLease}}
+	s.local = append(s.local, controller)
+	s.undo = append(s.undo, controller.Stop)
+	s.options.report("%s runs as process %d of this machine under the role of its ServiceAccount, log %s; its Deployment has 0 replicas",
+		c.name, controller.PID(), log.Name())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: c.lease}}
 	_, err = await.Until(ctx, s.client, lease, s.options.Timeout, held)
 	return err
 }
@@ -195,9 +215,9 @@ func held(lease *coordinationv1.Lease) string {
 	return ""
 }
 
-// awaitDeployment waits until the cluster runs the controller.
-func (s *stage) awaitDeployment(ctx context.Context) error {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: install.CoreController}}
+// awaitDeployment waits until the cluster runs a controller.
+func (s *stage) awaitDeployment(ctx context.Context, c controllerNames) error {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: install.Namespace, Name: c.name}}
 	s.options.report("waiting until Deployment %s is available", deployment.Name)
 	_, err := await.Until(ctx, s.client, deployment, rolloutTimeout, available)
 	return err

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Timeline tells the lives of Sandboxes.
+// Timeline tells the lives of Sandboxes, and of claims.
 type Timeline struct {
 	Sandboxes []*Life `json:"sandboxes"`
+	Claims    []*Life `json:"claims"`
 }
 
-// Life is that of one Sandbox.
+// Life is that of one Sandbox, or of a pool and its claims.
 type Life struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
@@ -23,7 +24,7 @@ type Life struct {
 type Step struct {
 	// What happened, in one word.
 	What string `json:"what"`
-	// ElapsedMS and StepMS are milliseconds since the Sandbox was created and since the previous step.
+	// ElapsedMS and StepMS are milliseconds since the first object was created and since the previous step.
 	ElapsedMS int64 `json:"elapsedMs"`
 	StepMS    int64 `json:"stepMs"`
 	// Detail is for readers.

@@ -3,6 +3,8 @@ package demo
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +39,13 @@ box: a box
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	good := Options{Root: "/nowhere", Manifest: "samples/my-sandbox.yaml", Binary: "doc.go", Controller: ControllerLocal, Output: OutputText, Timeout: time.Second, Out: io.Discard, Progress: io.Discard}
+	binaries := t.TempDir()
+	for _, controller := range controllers() {
+		if err := os.WriteFile(filepath.Join(binaries, controller.name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := Options{Root: "/nowhere", Manifest: "samples/my-sandbox.yaml", Binaries: binaries, Controller: ControllerLocal, Output: OutputText, Timeout: time.Second, Out: io.Discard, Progress: io.Discard}
 	cases := map[string]struct {
 		change func(*Options)
 		want   string
@@ -48,8 +56,8 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		"no time":                                 {func(o *Options) { o.Timeout = 0 }, "--timeout 0s"},
 		"a Deployment on simulated nodes":         {func(o *Options) { o.Controller = ControllerCluster }, "needs --kubeconfig"},
 		"no asset":                                {func(o *Options) { o.Manifest = "missing.yaml" }, "make render"},
-		"no controller":                           {func(o *Options) { o.Binary = "missing" }, "make build"},
-		"no controller, but the cluster runs one": {func(o *Options) { o.Binary, o.Controller, o.Kubeconfig = "missing", ControllerCluster, "file" }, ""},
+		"no controller":                           {func(o *Options) { o.Binaries = "missing" }, "make build"},
+		"no controller, but the cluster runs one": {func(o *Options) { o.Binaries, o.Controller, o.Kubeconfig = "missing", ControllerCluster, "file" }, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Replicas returns how many replicas the Deployment of the core controller is to have on a cluster; 0 without one. A local
+// Replicas returns how many replicas the Deployment of a controller is to have on a cluster; 0 without one. A local
 // controller beside them would not be alone, and WithoutReplicas would switch them off.
-func Replicas(ctx context.Context, c client.Reader) (int32, error) {
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: CoreController}}
+func Replicas(ctx context.Context, c client.Reader, controller string) (int32, error) {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: controller}}
 	err := c.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)
 	switch {
 	case client.IgnoreNotFound(err) != nil:

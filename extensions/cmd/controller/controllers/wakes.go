@@ -26,9 +26,6 @@ type (
 // Indexes returns every index of the caches that the controllers read.
 func Indexes() []index.Index { return index.All() }
 
-// ClaimChanged says whether an update of a claim wakes it.
-func ClaimChanged(e event.UpdateEvent) bool { return claim.ClaimChanged(e) }
-
 // Served says whether an update of a claim wakes its pool.
 func Served(e event.UpdateEvent) bool { return warmpool.Served(e) }
 

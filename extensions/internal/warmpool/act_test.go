@@ -1,0 +1,123 @@
+package warmpool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+)
+
+// newReconciler acts on an API server in memory whose answers to creations come from create, where that is not nil.
+func newReconciler(t *testing.T, create func(name string) error, objects ...client.Object) (*Reconciler, client.Client) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{sandboxv1beta1.AddToScheme, extensionsv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if err := create(obj.GetName()); err != nil {
+				return err
+			}
+			return c.Create(ctx, obj, o...)
+		},
+	}).Build()
+	var mu sync.Mutex
+	made := 0
+	return New(Config{
+		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Limits: testLimits,
+		Suffix: func(int) string {
+			mu.Lock()
+			defer mu.Unlock()
+			made++
+			return fmt.Sprintf("%05d", made)
+		},
+	}), cluster
+}
+
+// A4.11: members are made in batches that double, and an API server that refuses is asked no more.
+func TestMembersAreMadeInGrowingBatches(t *testing.T) {
+	gone := errors.New("no answer")
+	cases := map[string]struct {
+		// fails says which creations do, by how many there were before.
+		fails     func(n int) error
+		asked     int
+		unsettled int
+	}{
+		"all succeed":             {func(int) error { return nil }, 10, 0},
+		"the first is refused":    {func(int) error { return apierrors.NewForbidden(schema.GroupResource{}, "x", gone) }, 1, 0},
+		"no answer to the third":  {func(n int) error { return map[int]error{2: gone}[n] }, 3, 1},
+		"a name that is taken":    {func(int) error { return apierrors.NewAlreadyExists(schema.GroupResource{}, "x") }, 10, 0},
+		"too much for the server": {func(n int) error { return map[int]error{3: apierrors.NewTooManyRequests("slow", 1)}[n] }, 7, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			asked := 0
+			reconciler, _ := newReconciler(t, func(string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				asked++
+				return tc.fails(asked - 1)
+			})
+			s := seenOf(poolOf(10))
+			d := reconciler.act(context.Background(), s, plan{create: 10})
+			if asked != tc.asked || len(reconciler.unanswered.Of(s.pool.UID)) != tc.unsettled {
+				t.Errorf("asked %d times, %v unanswered, errors %v", asked, reconciler.unanswered.Of(s.pool.UID), d.errors)
+			}
+		})
+	}
+}
+
+// A member that nobody answered for is made again under its name.
+func TestACreationWithoutAnAnswerIsRepeatedByName(t *testing.T) {
+	var names []string
+	reconciler, _ := newReconciler(t, func(name string) error {
+		names = append(names, name)
+		return map[bool]error{true: errors.New("no answer")}[len(names) == 1]
+	})
+	s := seenOf(poolOf(1))
+	reconciler.act(context.Background(), s, plan{create: 1})
+	s.pending = reconciler.unanswered.Of(s.pool.UID)
+	reconciler.act(context.Background(), s, decide(s, testLimits))
+	if len(names) != 2 || names[0] != names[1] || reconciler.unanswered.Len() != 0 {
+		t.Errorf("asked for %v, unanswered of %d pools", names, reconciler.unanswered.Len())
+	}
+}
+
+// A claim that has taken a member since it was seen keeps it.
+func TestAMemberThatHasChangedIsNotDeleted(t *testing.T) {
+	box := member(1, func(s *sandboxv1beta1.Sandbox) { s.ResourceVersion = "" })
+	reconciler, cluster := newReconciler(t, nil, box)
+	current := &sandboxv1beta1.Sandbox{}
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(box), current); err != nil {
+		t.Fatal(err)
+	}
+	older := target{name: box.Name, uid: box.UID, resourceVersion: "1"}
+	d := reconciler.act(context.Background(), seenOf(poolOf(0)), plan{remove: []target{older}})
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(box), current); err != nil || !d.outdated || len(d.errors) > 0 {
+		t.Errorf("the member: %v, outdated %v, errors %v", err, d.outdated, d.errors)
+	}
+}
+
+func TestAMemberSaysWhatItIs(t *testing.T) {
+	box := desiredMember(seenOf(poolOf(1)), "pool-abcde")
+	if box.Annotations[sandboxv1beta1.AnnotationPodName] != "pool-abcde" || box.Annotations[sandboxv1beta1.AnnotationTemplateRef] != "agent" ||
+		box.Labels[sandboxv1beta1.LabelCreatedBy] != sandboxv1beta1.CreatedByController || !metav1.IsControlledBy(box, poolOf(1)) {
+		t.Errorf("annotations %v, labels %v, owners %v", box.Annotations, box.Labels, box.OwnerReferences)
+	}
+}
