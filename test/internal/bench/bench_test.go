@@ -17,10 +17,16 @@ func TestEveryBenchmarkIsWhole(t *testing.T) {
 		t.Errorf("names are not unique: %v", names)
 	}
 	for _, b := range benchmarks() {
-		if b.summary == "" || b.floor == "" || b.ours == "" || b.controller == "" {
+		if b.summary == "" || b.floor == "" || b.ours == "" || len(b.controllers) == 0 {
 			t.Errorf("%s does not say what it is: %+v", b.name, b)
 		}
-		for _, p := range b.phases(clients{}) {
+		if l := b.load(Options{Count: 1, Parallel: 1}); l.count < 1 || l.parallel < 1 {
+			t.Errorf("%s does nothing with --count=1 --parallel=1: %+v", b.name, l)
+		}
+		for _, p := range b.phases(&scene{}) {
+			if p.judge == nil || p.figures == nil {
+				t.Errorf("%s, phase %q: nobody judges it, or tells of it", b.name, p.name)
+			}
 			for _, s := range []step{p.floor, p.ours} {
 				if p.name == "" || s.do == nil || s.reached == nil || s.want == "" {
 					t.Errorf("%s, phase %q: a step is not whole", b.name, p.name)
@@ -38,7 +44,7 @@ func TestOptionsAreRefusedByTheNameOfTheFlag(t *testing.T) {
 	}{
 		{"the defaults", func(*Options) {}, ""},
 		{"a case that exists", func(o *Options) { o.Cases = []string{"sandboxes"} }, ""},
-		{"a case that does not", func(o *Options) { o.Cases = []string{"tea"} }, `no case "tea": there are sandboxes`},
+		{"a case that does not", func(o *Options) { o.Cases = []string{"tea"} }, `no case "tea": there are sandboxes, claims-burst`},
 		{"no objects", func(o *Options) { o.Count = 0 }, "--count=0"},
 		{"none at a time", func(o *Options) { o.Parallel = 0 }, "--parallel=0"},
 		{"no rounds", func(o *Options) { o.Rounds = -1 }, "--rounds=-1"},
@@ -59,7 +65,9 @@ func TestOptionsAreRefusedByTheNameOfTheFlag(t *testing.T) {
 }
 
 func TestRequestsAreSortedOut(t *testing.T) {
+	controllerUser, extensionsUser := coreController().user(), extensionsController().user()
 	requests := audit.Counts{
+		{User: extensionsUser, Verb: "patch", Resource: "sandboxes", Code: 422}:                    2,
 		{User: controllerUser, Verb: "create", Resource: "pods", Code: 201}:                        2,
 		{User: controllerUser, Verb: "patch", Resource: "sandboxes/status", Code: 200}:             3,
 		{User: controllerUser, Verb: "patch", Resource: "sandboxes/status", Code: 409}:             1,
@@ -76,17 +84,20 @@ func TestRequestsAreSortedOut(t *testing.T) {
 		got[m.Metric.Name] = m.Value
 	}
 	want := map[string]float64{
-		"writes of all, Events apart":                      7,
-		"writes by client":                                 1,
-		"writes by controller":                             3,
-		"writes by kubelets":                               1,
-		"writes by scheduler":                              1,
-		"writes by Kubernetes' own controllers":            1,
-		"controller: create pods":                          1,
-		"controller: patch sandboxes/status":               2,
-		"controller, refused: patch sandboxes/status, 409": 0.5,
-		"controller: reads":                                2,
-		"Events by controller":                             3,
+		"writes of all, Events apart":                8,
+		"writes by client":                           1,
+		"writes by core":                             3,
+		"writes by extensions":                       1,
+		"writes by kubelets":                         1,
+		"writes by scheduler":                        1,
+		"writes by Kubernetes' own controllers":      1,
+		"core: create pods":                          1,
+		"core: patch sandboxes/status":               2,
+		"core, refused: patch sandboxes/status, 409": 0.5,
+		"core: reads":                                2,
+		"extensions: patch sandboxes":                1,
+		"extensions, refused: patch sandboxes, 422":  1,
+		"Events by core":                             3,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("measurements (-want +got):\n%s", diff)

@@ -8,21 +8,29 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
-// sandboxResource is what Sandboxes are called in paths.
-const sandboxResource = "sandboxes"
+// What our kinds are called in paths.
+const (
+	sandboxResource  = "sandboxes"
+	claimResource    = "sandboxclaims"
+	poolResource     = "sandboxwarmpools"
+	templateResource = "sandboxtemplates"
+)
 
 // clients are as frugal as a plain client can be: no limit of their own, and protobuf where it is spoken.
 type clients struct {
 	kubernetes kubernetes.Interface
 	sandboxes  rest.Interface
+	extensions rest.Interface
 }
 
 func newClients(config *rest.Config) (clients, error) {
@@ -37,17 +45,32 @@ func newClients(config *rest.Config) (clients, error) {
 		return clients{}, fmt.Errorf("creating a client: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := sandboxv1beta1.AddToScheme(scheme); err != nil {
-		return clients{}, fmt.Errorf("registering Sandboxes: %w", err)
+	for _, add := range []func(*runtime.Scheme) error{sandboxv1beta1.AddToScheme, extensionsv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return clients{}, fmt.Errorf("registering our kinds: %w", err)
+		}
 	}
+	c := clients{kubernetes: clientset}
+	for version, client := range map[schema.GroupVersion]*rest.Interface{
+		sandboxv1beta1.GroupVersion: &c.sandboxes, extensionsv1beta1.GroupVersion: &c.extensions,
+	} {
+		if *client, err = newClient(config, scheme, version); err != nil {
+			return clients{}, err
+		}
+	}
+	return c, nil
+}
+
+func newClient(config *rest.Config, scheme *runtime.Scheme, version schema.GroupVersion) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
 	config.APIPath = "/apis"
-	config.GroupVersion = &sandboxv1beta1.GroupVersion
+	config.GroupVersion = &version
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	sandboxClient, err := rest.RESTClientFor(config)
+	client, err := rest.RESTClientFor(config)
 	if err != nil {
-		return clients{}, fmt.Errorf("creating a client for Sandboxes: %w", err)
+		return nil, fmt.Errorf("creating a client for %s: %w", version, err)
 	}
-	return clients{kubernetes: clientset, sandboxes: sandboxClient}, nil
+	return client, nil
 }
 
 func (c clients) create(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbox, error) {
@@ -57,6 +80,27 @@ func (c clients) create(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (*
 		return nil, fmt.Errorf("creating Sandbox %q: %w", sandbox.Name, err)
 	}
 	return created, nil
+}
+
+func (c clients) makeClaim(ctx context.Context, name string) (*extensionsv1beta1.SandboxClaim, error) {
+	created := &extensionsv1beta1.SandboxClaim{}
+	err := c.extensions.Post().Namespace(namespace).Resource(claimResource).Body(desiredClaim(name)).Do(ctx).Into(created)
+	if err != nil {
+		return nil, fmt.Errorf("creating claim %q: %w", name, err)
+	}
+	return created, nil
+}
+
+// createPool makes the template and the pool.
+func (c clients) createPool(ctx context.Context, replicas int) (*extensionsv1beta1.SandboxWarmPool, error) {
+	if err := c.extensions.Post().Namespace(namespace).Resource(templateResource).Body(desiredTemplate()).Do(ctx).Error(); err != nil {
+		return nil, fmt.Errorf("creating a SandboxTemplate: %w", err)
+	}
+	pool := &extensionsv1beta1.SandboxWarmPool{}
+	if err := c.extensions.Post().Namespace(namespace).Resource(poolResource).Body(desiredPool(replicas)).Do(ctx).Into(pool); err != nil {
+		return nil, fmt.Errorf("creating a SandboxWarmPool: %w", err)
+	}
+	return pool, nil
 }
 
 func (c clients) setMode(ctx context.Context, name string, mode sandboxv1beta1.OperatingMode) error {
@@ -88,8 +132,21 @@ func (c clients) deletePod(ctx context.Context, name string) error {
 	return nil
 }
 
-// deleteAll asks for the end of every Sandbox and Pod.
+// deletePools asks for the end of every pool and template: nothing is made after that.
+func (c clients) deletePools(ctx context.Context) error {
+	for _, resource := range []string{poolResource, templateResource} {
+		if err := c.extensions.Delete().Namespace(namespace).Resource(resource).Do(ctx).Error(); err != nil {
+			return fmt.Errorf("deleting all %s: %w", resource, err)
+		}
+	}
+	return nil
+}
+
+// deleteAll asks for the end of every claim, Sandbox and Pod.
 func (c clients) deleteAll(ctx context.Context) error {
+	if err := c.extensions.Delete().Namespace(namespace).Resource(claimResource).Do(ctx).Error(); err != nil {
+		return fmt.Errorf("deleting all claims: %w", err)
+	}
 	if err := c.sandboxes.Delete().Namespace(namespace).Resource(sandboxResource).Do(ctx).Error(); err != nil {
 		return fmt.Errorf("deleting all Sandboxes: %w", err)
 	}

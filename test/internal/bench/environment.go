@@ -21,7 +21,7 @@ import (
 
 const (
 	// asset is what is installed, below the root: the copy under review of what a release ships.
-	asset = "release/testdata/sandbox.yaml"
+	asset = "release/testdata/sandbox-with-extensions.yaml"
 	// clusterName is the name of a cluster of its own.
 	clusterName = "bench"
 	// stopPatience bounds how long it may take to put things back.
@@ -30,23 +30,26 @@ const (
 
 // environment is where a run takes place.
 type environment struct {
-	config   *rest.Config
-	clients  clients
-	binary   string
+	config  *rest.Config
+	clients clients
+	// binaries are the controllers, by the names of their Deployments.
+	binaries map[string]string
 	auditLog string // empty: there is none to read
 	// apiServer is a process, or notReadable.
 	apiServer int
+	// wrong is what the counts have shown that must not be.
+	wrong []error
 	// undo puts back what was changed, the last first.
 	undo []func(context.Context) error
 }
 
 // prepare finds or brings up a cluster and installs Agent Sandbox there. leave must be called, even after an error.
 func (e *environment) prepare(ctx context.Context, o Options, p progress) error {
-	var err error
-	p.say("building the controller")
-	if e.binary, err = install.BuildController(ctx, install.Build{Root: o.Root}); err != nil {
+	p.say("building the controllers")
+	if err := e.build(ctx, o.Root); err != nil {
 		return err
 	}
+	var err error
 	if o.Kubeconfig == "" {
 		err = e.bringUp(ctx, o)
 	} else {
@@ -66,6 +69,18 @@ func (e *environment) prepare(ctx context.Context, o Options, p progress) error 
 		return err
 	}
 	e.undo = append(e.undo, e.clients.deleteNamespace)
+	return nil
+}
+
+func (e *environment) build(ctx context.Context, root string) error {
+	e.binaries = map[string]string{}
+	for _, c := range controllers() {
+		path, err := install.BuildController(ctx, install.Build{Root: root, Controller: c.deployment})
+		if err != nil {
+			return err
+		}
+		e.binaries[c.deployment] = path
+	}
 	return nil
 }
 
@@ -155,12 +170,9 @@ func (e *environment) setting(ctx context.Context, o Options) (report.Setting, e
 	}, nil
 }
 
-// newMeter returns a meter for a side; controller is nil where none runs.
-func (e *environment) newMeter(controller *install.Controller, name string) (*meter, error) {
-	m := &meter{apiServer: e.apiServer}
-	if controller != nil {
-		m.controller, m.metricsURL, m.controllerName = controller.PID(), controller.MetricsURL(), name
-	}
+// newMeter returns a meter for a side with its controllers.
+func (e *environment) newMeter(running []process) (*meter, error) {
+	m := &meter{apiServer: e.apiServer, processes: running}
 	if e.auditLog == "" {
 		return m, nil
 	}

@@ -4,8 +4,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 )
 
@@ -48,4 +50,67 @@ func desiredPod(sandbox *sandboxv1beta1.Sandbox) *corev1.Pod {
 		},
 		Spec: *sandbox.Spec.PodTemplate.Spec.DeepCopy(),
 	}
+}
+
+// poolName is the name of the pool, and of its template.
+const poolName = "pool"
+
+func desiredTemplate() *extensionsv1beta1.SandboxTemplate {
+	template := &extensionsv1beta1.SandboxTemplate{
+		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1beta1.GroupVersion.String(), Kind: extensionsv1beta1.SandboxTemplateKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: poolName},
+	}
+	template.Spec.PodTemplate = desiredSandbox(poolName).Spec.PodTemplate
+	return template
+}
+
+func desiredPool(replicas int) *extensionsv1beta1.SandboxWarmPool {
+	pool := &extensionsv1beta1.SandboxWarmPool{
+		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1beta1.GroupVersion.String(), Kind: extensionsv1beta1.SandboxWarmPoolKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: poolName},
+	}
+	pool.Spec.SandboxTemplateRef.Name = poolName
+	pool.Spec.Replicas = ptr.To(int32(replicas)) //nolint:gosec // As many as a person asks for.
+	return pool
+}
+
+func desiredClaim(name string) *extensionsv1beta1.SandboxClaim {
+	claim := &extensionsv1beta1.SandboxClaim{
+		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1beta1.GroupVersion.String(), Kind: extensionsv1beta1.SandboxClaimKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+	}
+	claim.Spec.WarmPoolRef.Name = poolName
+	return claim
+}
+
+func claimRef(claim *extensionsv1beta1.SandboxClaim) metav1.OwnerReference {
+	return *metav1.NewControllerRef(claim, extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxClaimKind))
+}
+
+// desiredMember is as large as the one that a pool makes, and owned alike.
+func desiredMember(pool *extensionsv1beta1.SandboxWarmPool, name string) *sandboxv1beta1.Sandbox {
+	hash := names.Hash(pool.Name)
+	member := desiredSandbox(name)
+	member.Labels = map[string]string{
+		sandboxv1beta1.LabelWarmPool: hash, sandboxv1beta1.LabelTemplateRefHash: hash,
+		sandboxv1beta1.LabelTemplateRef:     hash + hash + hash + hash,
+		sandboxv1beta1.LabelLaunchType:      sandboxv1beta1.LaunchTypeWarm,
+		sandboxv1beta1.LabelCreatedBy:       sandboxv1beta1.CreatedByController,
+		extensionsv1beta1.LabelTemplateHash: hash + hash,
+	}
+	member.Annotations = map[string]string{sandboxv1beta1.AnnotationTemplateRef: pool.Name, sandboxv1beta1.AnnotationPodName: name}
+	member.OwnerReferences = []metav1.OwnerReference{
+		*metav1.NewControllerRef(pool, extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxWarmPoolKind)),
+	}
+	return member
+}
+
+// desiredCold is as large as the Sandbox that a claim starts, and owned alike.
+func desiredCold(claim *extensionsv1beta1.SandboxClaim) *sandboxv1beta1.Sandbox {
+	sandbox := desiredSandbox(claim.Name)
+	sandbox.Labels = map[string]string{
+		sandboxv1beta1.LabelClaimUID: string(claim.UID), sandboxv1beta1.LabelLaunchType: sandboxv1beta1.LaunchTypeCold,
+	}
+	sandbox.OwnerReferences = []metav1.OwnerReference{claimRef(claim)}
+	return sandbox
 }

@@ -2,12 +2,13 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/stats"
 )
@@ -29,12 +30,10 @@ func (s side) step(p phase) step {
 
 // round is one turn of one side.
 type round struct {
+	*scene
 	side     side
 	label    string // for progress, "round 1 of 3, floor"
 	names    []string
-	parallel int
-	clients  clients
-	tracker  *tracker
 	meter    *meter
 	progress progress
 }
@@ -46,49 +45,73 @@ type sample struct {
 	lag     time.Duration // from the Pod's readiness to the goal; 0 without one
 }
 
-// measure runs one phase.
-func (r *round) measure(ctx context.Context, p phase) ([]report.Measurement, error) {
+// measure runs one phase. It returns what was measured, and what is wrong with the counts.
+func (r *round) measure(ctx context.Context, p phase) ([]report.Measurement, []error, error) {
 	r.tracker.beginPhase()
 	if err := r.meter.begin(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	began := time.Now()
 	samples, err := r.drive(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	took := time.Since(began)
 	if err := r.settle(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	costs, err := r.meter.end(ctx, len(r.names))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := r.check(p); err != nil {
-		return nil, err
-	}
-	all := append(r.times(p, samples, took), costs...)
+	all := slices.Concat(r.times(p, samples, took), p.figures(r, samples), costs.used)
 	r.progress.say("%s: %s of %d in %s", r.label, p.name, len(r.names), took.Round(time.Millisecond))
-	return all, nil
+	return all, r.check(p, costs), nil
 }
 
 // drive takes every object through the phase. As many as may be are under way at a time: the next one's turn comes when
-// one has reached its goal.
+// one has reached its goal, or when it is time for it.
 func (r *round) drive(ctx context.Context, p phase) ([]sample, error) {
+	r.wanted = len(r.names)
+	s := r.side.step(p)
+	if s.of != "" {
+		return r.driveAtOnce(ctx, s)
+	}
 	samples := make([]sample, len(r.names))
 	progress := r.progress.count(r.label+": "+p.name, len(r.names))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(r.parallel)
+	if r.load.every == 0 {
+		group.SetLimit(r.load.parallel)
+	}
+	pace := newPace(r.load.every)
+	defer pace.stop()
 	for i, name := range r.names {
+		if err := pace.wait(ctx); err != nil {
+			return samples, errors.Join(group.Wait(), err)
+		}
 		group.Go(func() error {
-			s, err := r.one(ctx, name, r.side.step(p))
-			samples[i] = s
+			made, err := r.one(ctx, name, s)
+			samples[i] = made
 			progress.one()
 			return err
 		})
 	}
 	return samples, group.Wait()
+}
+
+// driveAtOnce takes one step that makes all objects, members of a pool.
+func (r *round) driveAtOnce(ctx context.Context, s step) ([]sample, error) {
+	began := time.Now()
+	if _, err := r.one(ctx, s.of, s); err != nil {
+		return nil, err
+	}
+	var samples []sample
+	r.tracker.look(s.of, func(v view) {
+		for _, at := range v.membersReady {
+			samples = append(samples, sample{latency: at.Sub(began)})
+		}
+	})
+	return samples, nil
 }
 
 func (r *round) one(ctx context.Context, name string, s step) (sample, error) {
@@ -146,29 +169,26 @@ func (r *round) settle(ctx context.Context) error {
 	})
 }
 
-// check judges what is exact: the goal still stands, each object got as many Pods as it must, and nobody but the client
-// acts for the floor.
-func (r *round) check(p phase) error {
-	var failure error
+// check judges what is exact: the goal still stands, and the counts are as they must be.
+func (r *round) check(p phase, c costs) []error {
+	var all []error
 	s := r.side.step(p)
-	for _, name := range r.names {
+	of := r.names
+	if s.of != "" {
+		of = []string{s.of}
+	}
+	for _, name := range of {
 		r.tracker.look(name, func(v view) {
-			switch {
-			case failure != nil:
-			case !s.reached(v):
-				failure = fmt.Errorf("%s, %s: %q has lost what it had reached, %s", r.label, p.name, name, s.want)
-			case len(v.newPods) != p.pods:
-				failure = fmt.Errorf("%s, %s: %q got %d Pods, want %d", r.label, p.name, name, len(v.newPods), p.pods)
-			case r.side == floorSide && hasStatus(v.sandbox):
-				failure = fmt.Errorf("%s, %s: a controller works on %q; the floor is without one", r.label, p.name, name)
+			if !s.reached(v) {
+				all = append(all, fmt.Errorf("%q has lost what it had reached, %s", name, s.want))
 			}
 		})
 	}
-	return failure
-}
-
-func hasStatus(sandbox *sandboxv1beta1.Sandbox) bool {
-	return sandbox != nil && len(sandbox.Status.Conditions) > 0
+	all = append(all, p.judge(r, p, c)...)
+	for i, err := range all {
+		all[i] = fmt.Errorf("%s, %s: %w", r.label, p.name, err)
+	}
+	return all
 }
 
 func (r *round) times(p phase, samples []sample, took time.Duration) []report.Measurement {
@@ -195,12 +215,23 @@ func (r *round) times(p phase, samples []sample, took time.Duration) []report.Me
 	return all
 }
 
-// clear deletes everything and waits for its end.
+// clear deletes everything and waits for its end. Pools come first: they would make up for what is deleted.
 func (r *round) clear(ctx context.Context) error {
-	if err := r.clients.deleteAll(ctx); err != nil {
+	if err := r.deletePools(ctx); err != nil {
 		return err
 	}
-	if err := poll(ctx, "the end of all Sandboxes and Pods", func() (bool, error) { return r.tracker.empty(), nil }); err != nil {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	if err := r.deleteAll(ctx); err != nil {
+		return err
+	}
+	return r.awaitEmpty(ctx)
+}
+
+func (r *round) awaitEmpty(ctx context.Context) error {
+	err := poll(ctx, "the end of all claims, Sandboxes and Pods", func() (bool, error) { return r.tracker.empty(), nil })
+	if err != nil {
 		return err
 	}
 	return r.settle(ctx)

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
-	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
 
 // Run brings up what is needed, runs the chosen cases, and leaves everything as it was. It fails when something could
-// not be measured, or when a count is wrong; never because something was slow.
+// not be measured, or when a count is wrong; never because something was slow. Whole cases are reported all the same.
 func Run(ctx context.Context, o Options) (report.Report, error) {
 	if err := o.validate(); err != nil {
 		return report.Report{}, err
@@ -42,17 +40,17 @@ func run(ctx context.Context, e *environment, o Options, p progress) (report.Rep
 		}
 		r.Cases = append(r.Cases, c)
 	}
-	return r, nil
+	return r, errors.Join(e.wrong...)
 }
 
 // compare gives each side its turns, alternating, so that what the machine does otherwise hits both.
 func (e *environment) compare(ctx context.Context, b benchmark, o Options, p progress) (report.Case, error) {
 	c := report.Case{Name: b.name, Summary: b.summary, Floor: b.floor, Ours: b.ours}
-	phases := b.phases(e.clients)
+	phases := b.phases(&scene{clients: e.clients})
 	found := map[side][]map[string][]report.Measurement{}
 	for i := range o.Rounds {
 		for _, side := range []side{floorSide, oursSide} {
-			t := turn{environment: e, benchmark: b, phases: phases, side: side, options: o, progress: p}
+			t := turn{environment: e, benchmark: b, side: side, options: o, progress: p}
 			t.label = fmt.Sprintf("round %d of %d, %s", i+1, o.Rounds, side)
 			measured, err := t.take(ctx)
 			if err != nil {
@@ -79,7 +77,6 @@ func of(p phase, rounds []map[string][]report.Measurement) [][]report.Measuremen
 type turn struct {
 	*environment
 	benchmark benchmark
-	phases    []phase
 	side      side
 	label     string
 	options   Options
@@ -93,67 +90,61 @@ func (t turn) take(ctx context.Context) (map[string][]report.Measurement, error)
 	if t.side == floorSide {
 		return t.with(ctx, nil)
 	}
-	controller, err := install.StartController(ctx, t.config, install.ControllerOptions{
-		Binary: t.binary, Args: t.options.ControllerArgs, Log: io.Discard,
-	})
-	if err != nil {
-		return nil, err
-	}
 	inTime, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go cancelAtEnd(inTime, controller, cancel)
-	results, err := t.with(inTime, controller)
+	running, err := t.startAll(ctx, t.benchmark.controllers)
+	var results map[string][]report.Measurement
+	if err == nil {
+		for _, p := range running {
+			go cancelAtEnd(inTime, p, cancel)
+		}
+		results, err = t.with(inTime, running)
+	}
 	cancel(nil)
-	stopped := controller.Stop(context.WithoutCancel(ctx))
+	stopped := stopAll(context.WithoutCancel(ctx), running)
 	if err != nil {
 		return nil, err // what came first says more
 	}
 	return results, stopped
 }
 
-// cancelAtEnd cancels ctx when the controller ends before it.
-func cancelAtEnd(ctx context.Context, controller *install.Controller, cancel context.CancelCauseFunc) {
-	select {
-	case <-controller.Ended():
-		cancel(fmt.Errorf("the controller ended by itself:\n%s", controller.LogTail()))
-	case <-ctx.Done():
-	}
-}
-
-// with takes the turn beside a controller; nil: none runs.
-func (t turn) with(ctx context.Context, controller *install.Controller) (map[string][]report.Measurement, error) {
+// with takes the turn beside the controllers that run.
+func (t turn) with(ctx context.Context, running []process) (map[string][]report.Measurement, error) {
 	tracker, err := startTracker(ctx, t.clients)
 	if err != nil {
 		return nil, err
 	}
 	defer tracker.close()
-	meter, err := t.newMeter(controller, t.benchmark.controller)
+	meter, err := t.newMeter(running)
 	if err != nil {
 		return nil, err
 	}
-	return t.phasesOf(ctx, &round{
-		side: t.side, parallel: t.options.Parallel,
-		clients: t.clients, tracker: tracker, meter: meter, progress: t.progress,
-	})
+	s := &scene{clients: t.clients, load: t.benchmark.load(t.options), tracker: tracker, stock: &stock{}}
+	return t.phasesOf(ctx, &round{scene: s, side: t.side, meter: meter, progress: t.progress})
 }
 
 func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measurement, error) {
-	r.names = objectNames("warm", min(t.options.Parallel, t.options.Count))
 	r.label = t.label + ", warming up"
-	if _, err := r.drive(ctx, t.phases[0]); err != nil {
+	r.names = objectNames("warm", r.load.warmUp())
+	if err := t.benchmark.prepare(ctx, r.scene, r.side); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.label, err)
 	}
-	if err := r.clear(ctx); err != nil {
-		return nil, err
+	phases := t.benchmark.phases(r.scene)
+	if _, err := r.drive(ctx, phases[0]); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.label, err)
 	}
-	r.label = t.label
-	r.names = objectNames("sandbox", t.options.Count)
+	if err := t.benchmark.recover(ctx, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.label, err)
+	}
+	r.label = fmt.Sprintf("%s, %s", t.benchmark.name, t.label)
+	r.names = objectNames("sandbox", r.load.count)
 	results := map[string][]report.Measurement{}
-	for _, p := range t.phases {
-		measured, err := r.measure(ctx, p)
+	for _, p := range phases {
+		measured, wrong, err := r.measure(ctx, p)
 		if err != nil {
 			return nil, err
 		}
+		t.wrong = append(t.wrong, wrong...)
 		results[p.name] = measured
 	}
 	return results, r.clear(ctx)

@@ -2,12 +2,14 @@ package bench
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
 )
 
 // sandboxes is the life of plain Sandboxes. The floor is a client that makes both objects, the Sandbox and a Pod like the
@@ -15,27 +17,52 @@ import (
 // no controller runs; a controller beside it would act on its Sandboxes, and watching its Pods costs the API server too.
 func sandboxes() benchmark {
 	return benchmark{
-		name:       "sandboxes",
-		summary:    "Sandboxes are created, suspended and resumed",
-		floor:      "a client makes and removes Sandbox and Pod itself, and waits for the Pod; no controller runs",
-		ours:       "a client writes the Sandbox, and waits for its condition",
-		controller: "sandbox",
-		phases: func(c clients) []phase {
+		name:        "sandboxes",
+		summary:     "Sandboxes are created, suspended and resumed",
+		floor:       "a client makes and removes Sandbox and Pod itself, and waits for the Pod; no controller runs",
+		ours:        "a client writes the Sandbox, and waits for its condition",
+		controllers: []controller{coreController()},
+		load:        whole,
+		prepare:     func(context.Context, *scene, side) error { return nil },
+		recover:     func(ctx context.Context, r *round) error { return r.clear(ctx) },
+		phases: func(c *scene) []phase {
 			return []phase{{
-				name: "create", pods: 1,
-				floor: step{c.createPair, hasReadyPod, "a ready Pod"},
-				ours:  step{c.createSandbox, isReady, "Ready=True"},
+				name: "create", pods: 1, judge: judgePods, figures: noFigures,
+				floor: step{do: c.createPair, reached: hasReadyPod, want: "a ready Pod"},
+				ours:  step{do: c.createSandbox, reached: isReady, want: "Ready=True"},
 			}, {
-				name:  "suspend",
-				floor: step{c.suspendPair, hasNoPod, "no Pod"},
-				ours:  step{c.suspendSandbox, isSuspended, "Suspended=True"},
+				name: "suspend", judge: judgePods, figures: noFigures,
+				floor: step{do: c.suspendPair, reached: hasNoPod, want: "no Pod"},
+				ours:  step{do: c.suspendSandbox, reached: isSuspended, want: "Suspended=True"},
 			}, {
-				name: "resume", pods: 1,
-				floor: step{c.resumePair, hasReadyPod, "a ready Pod"},
-				ours:  step{c.resumeSandbox, isReady, "Ready=True"},
+				name: "resume", pods: 1, judge: judgePods, figures: noFigures,
+				floor: step{do: c.resumePair, reached: hasReadyPod, want: "a ready Pod"},
+				ours:  step{do: c.resumeSandbox, reached: isReady, want: "Ready=True"},
 			}}
 		},
 	}
+}
+
+func noFigures(*round, []sample) []report.Measurement { return nil }
+
+// judgePods finds objects with another number of Pods than they must get, and those of the floor that a controller touched.
+func judgePods(r *round, p phase, _ costs) []error {
+	var all []error
+	for _, name := range r.names {
+		r.tracker.look(name, func(v view) {
+			switch {
+			case len(v.newPods) != p.pods:
+				all = append(all, fmt.Errorf("%q got %d Pods, want %d", name, len(v.newPods), p.pods))
+			case r.side == floorSide && hasStatus(v.sandbox):
+				all = append(all, fmt.Errorf("a controller works on %q; the floor is without one", name))
+			}
+		})
+	}
+	return all
+}
+
+func hasStatus(sandbox *sandboxv1beta1.Sandbox) bool {
+	return sandbox != nil && len(sandbox.Status.Conditions) > 0
 }
 
 func (c clients) createSandbox(ctx context.Context, name string) error {

@@ -15,15 +15,22 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
-// view is what is seen of a name: the Sandbox of that name and the Pods that it owns.
+// view is what is seen of a name: the claim and the Sandbox of that name, the Pods that the Sandbox owns, and the members of
+// the pool of that name.
 type view struct {
+	claim   *extensionsv1beta1.SandboxClaim
 	sandbox *sandboxv1beta1.Sandbox
 	pods    map[types.UID]*corev1.Pod
+	members map[types.UID]*sandboxv1beta1.Sandbox
 	// Of the present phase: the Pods that appeared, and when one first appeared and was ready.
 	newPods           map[types.UID]bool
 	podMade, podReady time.Time
+	// Of the present phase: how many members there were at most, and when each was first Ready.
+	mostMembers  int
+	membersReady map[types.UID]time.Time
 }
 
 // goal is something that is waited for.
@@ -34,17 +41,24 @@ type goal struct {
 
 // tracker watches a namespace and knows when what was first seen. Both sides of a benchmark are watched alike.
 type tracker struct {
-	mu     sync.Mutex
-	views  map[string]*view
-	goals  map[string]goal
+	mu    sync.Mutex
+	views map[string]*view
+	goals map[string][]goal
+	// poolOf is the name of the pool that a Sandbox is a member of.
+	poolOf map[types.UID]string
+	ledger ledger
 	events int64
 	stop   func()
+}
+
+func newTracker() *tracker {
+	return &tracker{views: map[string]*view{}, goals: map[string][]goal{}, poolOf: map[types.UID]string{}, ledger: newLedger()}
 }
 
 // startTracker returns a tracker that has seen all there is. close ends it.
 func startTracker(ctx context.Context, c clients) (*tracker, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := &tracker{views: map[string]*view{}, goals: map[string]goal{}}
+	t := newTracker()
 	var watches sync.WaitGroup
 	var synced []cache.InformerSynced
 	start := func(client rest.Interface, resource string, object runtime.Object) {
@@ -60,6 +74,7 @@ func startTracker(ctx context.Context, c clients) (*tracker, error) {
 		synced = append(synced, informer.HasSynced)
 		watches.Go(func() { informer.RunWithContext(ctx) })
 	}
+	start(c.extensions, claimResource, &extensionsv1beta1.SandboxClaim{})
 	start(c.sandboxes, sandboxResource, &sandboxv1beta1.Sandbox{})
 	start(c.kubernetes.CoreV1().RESTClient(), "pods", &corev1.Pod{})
 	t.stop = func() {
@@ -68,7 +83,7 @@ func startTracker(ctx context.Context, c clients) (*tracker, error) {
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		t.stop()
-		return nil, errors.New("listing Sandboxes and Pods: interrupted")
+		return nil, errors.New("listing claims, Sandboxes and Pods: interrupted")
 	}
 	return t, nil
 }
@@ -92,9 +107,15 @@ func (t *tracker) see(obj any, is presence) {
 	defer t.mu.Unlock()
 	t.events++
 	switch obj := obj.(type) {
+	case *extensionsv1beta1.SandboxClaim:
+		t.view(obj.Name).seeClaim(obj, is)
+		t.ledger.seeClaim(obj)
+		t.check(obj.Name, now)
 	case *sandboxv1beta1.Sandbox:
 		t.view(obj.Name).seeSandbox(obj, is)
+		t.ledger.seeSandbox(obj)
 		t.check(obj.Name, now)
+		t.seeMember(obj, is, now)
 	case *corev1.Pod:
 		name := ownerName(obj)
 		t.view(name).seePod(obj, is, now)
@@ -112,10 +133,44 @@ func ownerName(pod *corev1.Pod) string {
 func (t *tracker) view(name string) *view {
 	v, known := t.views[name]
 	if !known {
-		v = &view{pods: map[types.UID]*corev1.Pod{}, newPods: map[types.UID]bool{}}
+		v = &view{
+			pods: map[types.UID]*corev1.Pod{}, newPods: map[types.UID]bool{},
+			members: map[types.UID]*sandboxv1beta1.Sandbox{}, membersReady: map[types.UID]time.Time{},
+		}
 		t.views[name] = v
 	}
 	return v
+}
+
+// seeMember keeps the members of each pool: a Sandbox is one as long as the pool controls it.
+func (t *tracker) seeMember(sandbox *sandboxv1beta1.Sandbox, is presence, now time.Time) {
+	pool := ""
+	if owner := metav1.GetControllerOfNoCopy(sandbox); is == present && owner != nil && owner.Kind == extensionsv1beta1.SandboxWarmPoolKind {
+		pool = owner.Name
+	}
+	if last, known := t.poolOf[sandbox.UID]; known && last != pool {
+		delete(t.poolOf, sandbox.UID)
+		delete(t.view(last).members, sandbox.UID)
+		t.check(last, now)
+	}
+	if pool == "" {
+		return
+	}
+	t.poolOf[sandbox.UID] = pool
+	v := t.view(pool)
+	v.members[sandbox.UID] = sandbox
+	v.mostMembers = max(v.mostMembers, len(v.members))
+	if _, before := v.membersReady[sandbox.UID]; !before && isTrueNow(sandbox, sandboxv1beta1.ConditionReady) {
+		v.membersReady[sandbox.UID] = now
+	}
+	t.check(pool, now)
+}
+
+func (v *view) seeClaim(claim *extensionsv1beta1.SandboxClaim, is presence) {
+	v.claim = claim
+	if is == gone {
+		v.claim = nil
+	}
 }
 
 func (v *view) seeSandbox(sandbox *sandboxv1beta1.Sandbox, is presence) {
@@ -142,21 +197,28 @@ func (v *view) seePod(pod *corev1.Pod, is presence, now time.Time) {
 	}
 }
 
-// check ends the wait for a name, if what is waited for has come.
+// check ends the waits for a name whose goal has come.
 func (t *tracker) check(name string, now time.Time) {
-	if g, waiting := t.goals[name]; waiting && g.reached(*t.views[name]) {
-		delete(t.goals, name)
-		g.at <- now
+	var waiting []goal
+	for _, g := range t.goals[name] {
+		if g.reached(*t.views[name]) {
+			g.at <- now
+		} else {
+			waiting = append(waiting, g)
+		}
 	}
+	t.goals[name] = waiting
 }
 
-// beginPhase forgets which Pods are new.
+// beginPhase forgets what is of one phase only.
 func (t *tracker) beginPhase() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, v := range t.views {
 		clear(v.newPods)
 		v.podMade, v.podReady = time.Time{}, time.Time{}
+		clear(v.membersReady)
+		v.mostMembers = len(v.members)
 	}
 }
 
@@ -165,8 +227,15 @@ func (t *tracker) await(name string, reached func(view) bool) <-chan time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := goal{reached: reached, at: make(chan time.Time, 1)}
-	t.goals[name] = g
+	t.goals[name] = append(t.goals[name], g)
 	return g.at
+}
+
+// broken lists the promises about claims that were not kept so far.
+func (t *tracker) broken() []error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ledger.broken()
 }
 
 // look calls use with what is seen of a name.
@@ -188,10 +257,11 @@ func (t *tracker) empty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, v := range t.views {
-		if v.sandbox != nil || len(v.pods) > 0 {
+		if v.claim != nil || v.sandbox != nil || len(v.pods) > 0 {
 			return false
 		}
 	}
 	clear(t.views)
+	clear(t.goals)
 	return true
 }

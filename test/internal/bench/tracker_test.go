@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func readiness(status corev1.ConditionStatus) corev1.PodCondition {
 }
 
 func newTestTracker(objects ...any) *tracker {
-	t := &tracker{views: map[string]*view{}, goals: map[string]goal{}}
+	t := newTracker()
 	for _, obj := range objects {
 		t.see(obj, present)
 	}
@@ -92,7 +93,7 @@ func TestGoalOfNoPodIsReachedByItsEnd(t *testing.T) {
 }
 
 func TestChecksOfARound(t *testing.T) {
-	made := phase{name: "create", pods: 1, floor: step{reached: hasReadyPod, want: "a ready Pod"}, ours: step{reached: isReady, want: "Ready=True"}}
+	made := phase{name: "create", pods: 1, judge: judgePods, floor: step{reached: hasReadyPod, want: "a ready Pod"}, ours: step{reached: isReady, want: "Ready=True"}}
 	readyPod := podOf("1", readiness(corev1.ConditionTrue))
 	for _, tt := range []struct {
 		name string
@@ -108,8 +109,8 @@ func TestChecksOfARound(t *testing.T) {
 		{"a controller beside the floor", floorSide, []any{sandboxOf("a", ready(2)), readyPod}, `a controller works on "a"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &round{side: tt.side, label: "round 1", names: []string{"a"}, tracker: newTestTracker(tt.seen...)}
-			err := r.check(made)
+			r := &round{scene: &scene{tracker: newTestTracker(tt.seen...)}, side: tt.side, label: "round 1", names: []string{"a"}}
+			err := errors.Join(r.check(made, costs{})...)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("err = %v, want %q", err, tt.want)
 			}

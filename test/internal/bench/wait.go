@@ -48,3 +48,32 @@ func settle(ctx context.Context, activity func() (int64, error)) error {
 		return time.Since(since) >= quiet, nil
 	})
 }
+
+// pace lets one pass at a time.
+type pace struct{ ticker *time.Ticker }
+
+// newPace returns a pace that lets one pass in every so much time; 0: all pass at once.
+func newPace(every time.Duration) pace {
+	if every == 0 {
+		return pace{}
+	}
+	return pace{time.NewTicker(every)}
+}
+
+func (p pace) wait(ctx context.Context) error {
+	if p.ticker == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-p.ticker.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p pace) stop() {
+	if p.ticker != nil {
+		p.ticker.Stop()
+	}
+}

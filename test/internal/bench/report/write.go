@@ -15,6 +15,8 @@ const (
 	MillisEach  = "ms each" // for each object of the round
 	Each        = "each"    // requests and the like for each object of the round
 	MegabytesOf = "MB"
+	Share       = "of 1"
+	Times       = "times" // one figure by another of the same side
 )
 
 // WriteJSON writes the report for programs.
@@ -62,8 +64,11 @@ func rows(p Phase) [][]string {
 }
 
 func decimals(unit string) int {
-	if unit == Each {
+	switch unit {
+	case Each:
 		return 3
+	case Share, Times:
+		return 2
 	}
 	return 1
 }

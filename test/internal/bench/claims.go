@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+)
+
+const (
+	claimFloor = "a client creates the claim and makes itself the two writes that no controller can avoid: it hands over a Sandbox " +
+		"that stands ready, and publishes the claim's status; no controller runs"
+	claimOurs = "a client creates the claim, and waits for its condition"
+)
+
+// claimsBurst is as many claims as the pool has members, as fast as they come.
+func claimsBurst() benchmark {
+	return claims(benchmark{
+		name:    "claims-burst",
+		summary: "claims come at once on a pool that has a member for each",
+		floor:   claimFloor,
+		load:    func(o Options) load { return load{count: o.Count, parallel: o.Parallel, pool: o.Count} },
+	}, judgeWarm, noFigures)
+}
+
+// claimsUnloaded is a claim now and then, on a pool that is refilled meanwhile.
+func claimsUnloaded() benchmark {
+	const pause = 200 * time.Millisecond
+	return claims(benchmark{
+		name:    "claims-unloaded",
+		summary: "5 claims come in each second, a fifth of --count, on a pool that has room for a sixth of it",
+		floor:   claimFloor,
+		load: func(o Options) load {
+			return load{count: max(1, o.Count/5), parallel: o.Parallel, every: pause, pool: max(o.Parallel, o.Count/6)}
+		},
+	}, judgeWarm, noFigures)
+}
+
+// claimsDrained is more claims than there are members.
+func claimsDrained() benchmark {
+	return claims(benchmark{
+		name: "claims-drained",
+		summary: "two thirds of --count claims come, two fifths of --parallel at a time, on a pool that has a member for one in five " +
+			"of them",
+		floor: claimFloor + "; once none is left, it makes Sandbox and Pod for the claim, and waits for the Pod",
+		load: func(o Options) load {
+			count := max(1, o.Count*2/3)
+			return load{count: count, parallel: max(1, o.Parallel*2/5), pool: max(1, count/5)}
+		},
+	}, judgeDrained, coldFigures)
+}
+
+// claims completes a benchmark of one phase in which each object is a claim.
+func claims(b benchmark, judge judgment, more figures) benchmark {
+	b.ours = claimOurs
+	b.controllers = controllers()
+	b.prepare = prepareMembers
+	b.recover = recoverMembers
+	b.phases = func(s *scene) []phase {
+		return []phase{{
+			name:    "claim",
+			floor:   step{do: s.claimAndBind, reached: isClaimed, want: "Ready=True with a Sandbox"},
+			ours:    step{do: s.createClaim, reached: isClaimed, want: "Ready=True with a Sandbox"},
+			judge:   judge,
+			figures: more,
+		}}
+	}
+	return b
+}
+
+func isClaimed(v view) bool {
+	return v.claim != nil && v.claim.Status.Sandbox.Name != "" &&
+		meta.IsStatusConditionTrue(v.claim.Status.Conditions, extensionsv1beta1.ConditionReady)
+}
+
+// hasMembers says whether so many members of the pool are Ready, and no other is there.
+func hasMembers(count int) func(view) bool {
+	return func(v view) bool {
+		ready := 0
+		for _, member := range v.members {
+			if isTrueNow(member, extensionsv1beta1.ConditionReady) {
+				ready++
+			}
+		}
+		return ready == count && len(v.members) == count
+	}
+}
+
+// prepareMembers makes a template and a pool with its members. The floor makes them itself, and so many more as the warming up
+// will use.
+func prepareMembers(ctx context.Context, s *scene, of side) error {
+	pool, err := s.createPool(ctx, s.load.pool)
+	if err != nil {
+		return err
+	}
+	if of == floorSide {
+		return s.fillStock(ctx, pool, s.load.warmUp()+s.load.pool)
+	}
+	return s.awaitMembers(ctx, s.load.pool)
+}
+
+func recoverMembers(ctx context.Context, r *round) error {
+	if r.side == oursSide {
+		if err := r.awaitMembers(ctx, r.load.pool); err != nil {
+			return err
+		}
+	}
+	r.stock.limit(r.load.pool)
+	return r.settle(ctx)
+}
+
+// awaitMembers waits until the pool has exactly so many members, each of them Ready.
+func (s *scene) awaitMembers(ctx context.Context, count int) error {
+	return poll(ctx, "the members of the pool", func() (bool, error) {
+		complete := false
+		s.tracker.look(poolName, func(v view) { complete = hasMembers(count)(v) })
+		return complete, nil
+	})
+}
+
+// claimAndBind is what the floor does about a claim: with a Sandbox of its stock, or with one that it makes now.
+func (s *scene) claimAndBind(ctx context.Context, name string) error {
+	claim, err := s.makeClaim(ctx, name)
+	if err != nil {
+		return err
+	}
+	member, ok := s.stock.take()
+	if !ok {
+		return s.startCold(ctx, claim)
+	}
+	if err := s.handOver(ctx, member, claim); err != nil {
+		return err
+	}
+	return s.publish(ctx, claim, member.Name)
+}
+
+func (s *scene) createClaim(ctx context.Context, name string) error {
+	_, err := s.makeClaim(ctx, name)
+	return err
+}
+
+// startCold makes what a pool without members is made for to spare.
+func (s *scene) startCold(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) error {
+	ready := s.tracker.await(claim.Name, hasReadyPod)
+	sandbox := desiredCold(claim)
+	created, err := s.create(ctx, sandbox)
+	if err != nil {
+		return err
+	}
+	if err := s.createPod(ctx, desiredPod(created)); err != nil {
+		return err
+	}
+	select {
+	case <-ready:
+		return s.publish(ctx, claim, created.Name)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/agent-sandbox/test/internal/bench/usage"
+	"sigs.k8s.io/agent-sandbox/test/internal/install"
+)
+
+// controller is one of the two that are measured.
+type controller struct {
+	// label is its name in the report.
+	label string
+	// deployment is its name in the assets, and that of its ServiceAccount.
+	deployment string
+	// reconcilers are those of its parts that work, by their names in controller-runtime's metrics.
+	reconcilers []string
+}
+
+func coreController() controller {
+	return controller{label: "core", deployment: install.CoreController, reconcilers: []string{"sandbox"}}
+}
+
+func extensionsController() controller {
+	return controller{label: "extensions", deployment: install.ExtensionsController, reconcilers: []string{"sandboxclaim", "sandboxwarmpool"}}
+}
+
+// controllers are all there are.
+func controllers() []controller { return []controller{coreController(), extensionsController()} }
+
+func (c controller) user() string {
+	return "system:serviceaccount:" + install.Namespace + ":" + c.deployment
+}
+
+// process is a controller that runs.
+type process struct {
+	controller
+	running *install.Controller
+}
+
+func (p process) read(ctx context.Context) (processReading, error) {
+	used, err := usage.Of(p.running.PID())
+	r := processReading{used: used, reconciles: map[string]float64{}}
+	failures := []error{err}
+	for _, reconciler := range p.reconcilers {
+		n, err := usage.Reconciles(ctx, p.running.MetricsURL(), reconciler)
+		r.reconciles[reconciler] = n
+		failures = append(failures, err)
+	}
+	return r, errors.Join(failures...)
+}
+
+// startAll starts controllers; those that run must be stopped, even after an error.
+func (t turn) startAll(ctx context.Context, wanted []controller) ([]process, error) {
+	var running []process
+	for _, c := range wanted {
+		started, err := install.StartController(ctx, t.config, install.ControllerOptions{
+			Binary: t.binaries[c.deployment], ServiceAccount: c.deployment, Args: t.options.ControllerArgs, Log: io.Discard,
+		})
+		if err != nil {
+			return running, fmt.Errorf("%s: %w", c.deployment, err)
+		}
+		running = append(running, process{c, started})
+	}
+	return running, nil
+}
+
+func stopAll(ctx context.Context, running []process) error {
+	var all []error
+	for _, p := range running {
+		all = append(all, p.running.Stop(ctx))
+	}
+	return errors.Join(all...)
+}
+
+// cancelAtEnd cancels ctx when a controller ends before it.
+func cancelAtEnd(ctx context.Context, p process, cancel context.CancelCauseFunc) {
+	select {
+	case <-p.running.Ended():
+		cancel(fmt.Errorf("%s ended by itself:\n%s", p.deployment, p.running.LogTail()))
+	case <-ctx.Done():
+	}
+}
