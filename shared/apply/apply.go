@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,31 +89,6 @@ type Metadata struct {
 	Annotations map[string]*string `json:"annotations,omitempty"`
 	// OwnerReferences replace all that stand; nil leaves them alone. They need a ResourceVersion.
 	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
-}
-
-// AnnotationsAt is a JSON patch of the annotations of an object that stands at that resourceVersion, and has those stored; nil
-// values remove the key. Else it answers 409 (Conflict). It costs the API server less than a merge patch of a custom resource,
-// for which that one parses the whole object anew.
-func AnnotationsAt(resourceVersion string, stored map[string]string, changes map[string]*string) ([]byte, error) {
-	const annotations = "/metadata/annotations"
-	patch := []Operation{At(resourceVersion)}
-	if len(stored) == 0 {
-		patch = append(patch, Set(annotations, map[string]string{}))
-	}
-	for _, key := range slices.Sorted(maps.Keys(changes)) {
-		_, there := stored[key]
-		switch value := changes[key]; {
-		case value != nil:
-			patch = append(patch, Set(Key(annotations, key), *value))
-		case there:
-			patch = append(patch, Remove(Key(annotations, key)))
-		}
-	}
-	raw, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a patch of annotations: %w", err)
-	}
-	return raw, nil
 }
 
 // IsEmpty reports whether the patch changes nothing.

@@ -123,31 +123,3 @@ func TestAStatusUnderAVersion(t *testing.T) {
 		t.Errorf("nothing changes, got %s, %v", body, err)
 	}
 }
-
-func TestAnnotationsAt(t *testing.T) {
-	cases := map[string]struct {
-		stored  map[string]string
-		changes map[string]*string
-		want    string
-	}{
-		"the first ones": {
-			changes: map[string]*string{"x.io/b": ptr.To("2"), "a": ptr.To("1"), "gone": nil},
-			want:    `[{"op":"add","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/metadata/annotations","value":{}},{"op":"add","path":"/metadata/annotations/a","value":"1"},{"op":"add","path":"/metadata/annotations/x.io~1b","value":"2"}]`,
-		},
-		"one more and one less": {
-			stored: map[string]string{"old": "1", "other": "2"}, changes: map[string]*string{"new": ptr.To("3"), "old": nil},
-			want: `[{"op":"add","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/metadata/annotations/new","value":"3"},{"op":"remove","path":"/metadata/annotations/old"}]`,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, err := AnnotationsAt("7", tc.stored, tc.changes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
-				t.Errorf("patch (-want +got):\n%s", diff)
-			}
-		})
-	}
-}

@@ -12,7 +12,6 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/cmd/controller/controllers"
-	"sigs.k8s.io/agent-sandbox/shared/apply"
 )
 
 // mutant is a way in which the controllers could be wrong. Its zero value is none.
@@ -83,9 +82,8 @@ func (g generous) Written(uid types.UID, _ string) { g.Return(uid) }
 
 // discardSilently leaves the word out that a claim gives before its Sandbox is deleted: what is written instead changes nothing.
 func discardSilently(_ *process, p *patch) {
-	word := apply.Key("/metadata/annotations", extensionsv1beta1.AnnotationDiscarding)
-	if p.kind == claimKind && !p.status && bytes.Contains(p.body, []byte(word)) {
-		p.body = []byte("[]")
+	if p.kind == claimKind && p.of == types.MergePatchType && bytes.Contains(p.body, []byte(extensionsv1beta1.AnnotationDiscarding)) {
+		p.body = []byte("{}")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 )
 
@@ -91,8 +92,10 @@ func inherited(s seen, standing *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbo
 // an older view of the claim is then too late.
 func (r *Reconciler) discard(ctx context.Context, s seen, extra discard, d *done) error {
 	if !extra.fenced {
-		version := r.annotate(ctx, s.claim, s.claim.ResourceVersion,
-			map[string]*string{extensionsv1beta1.AnnotationDiscarding: ptr.To(string(extra.target.uid))})
+		version := r.annotate(ctx, s.claim, apply.Metadata{
+			UID: s.claim.UID, ResourceVersion: s.claim.ResourceVersion,
+			Annotations: map[string]*string{extensionsv1beta1.AnnotationDiscarding: ptr.To(string(extra.target.uid))},
+		})
 		d.claimVersion = version
 		if d.outdated = version == ""; d.outdated {
 			return nil

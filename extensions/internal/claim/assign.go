@@ -33,7 +33,7 @@ func (r *Reconciler) assign(ctx context.Context, s seen, name string, d *done) *
 	}
 	go func() {
 		defer close(a.finished)
-		a.version = r.annotate(ctx, s.claim, a.version, changes)
+		a.version = r.annotate(ctx, s.claim, apply.Metadata{UID: s.claim.UID, ResourceVersion: a.version, Annotations: changes})
 	}()
 	return a
 }
@@ -44,17 +44,16 @@ func (a *assignment) wait() {
 	a.into.claimVersion, a.into.assigned = a.version, a.name
 }
 
-// annotate changes annotations of the claim that stands at version. It returns the one that it stands at afterwards; empty when
-// it has moved, or nobody knows.
-func (r *Reconciler) annotate(ctx context.Context, claim *extensionsv1beta1.SandboxClaim, version string, changes map[string]*string) string {
-	body, err := apply.AnnotationsAt(version, claim.Annotations, changes)
+// annotate returns the version that the claim stands at afterwards; empty when it has moved, or nobody knows.
+func (r *Reconciler) annotate(ctx context.Context, claim *extensionsv1beta1.SandboxClaim, patch apply.Metadata) string {
+	body, err := patch.Bytes(nil)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "Encoding the annotations of a claim")
 		return ""
 	}
 	result := &extensionsv1beta1.SandboxClaim{}
 	result.Namespace, result.Name = claim.Namespace, claim.Name
-	if err := r.client.Patch(ctx, result, client.RawPatch(types.JSONPatchType, body)); err != nil {
+	if err := r.client.Patch(ctx, result, client.RawPatch(types.MergePatchType, body)); err != nil {
 		log.FromContext(ctx).V(1).Info("The claim was not annotated", "error", err.Error())
 		return ""
 	}
