@@ -45,20 +45,20 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) done {
 func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.Sandbox, d *done) {
 	key := client.ObjectKeyFromObject(wanted)
 	assigned := r.assign(ctx, s, wanted.Name, d)
-	r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key, Unanswered: true})
+	r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key, Unanswered: true})
 	err := r.client.Create(ctx, wanted)
 	assigned.wait()
 	switch {
 	case err == nil:
-		r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key})
+		r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
 		d.sandbox = wanted
 		return
 	case apierrors.IsInvalid(err):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		d.fail(refusal{sandboxv1beta1.ReasonInvalidConfiguration, fmt.Sprintf("creating Sandbox %q: %v", key.Name, err)})
 		return
 	case apierrors.IsForbidden(err), apierrors.IsTooManyRequests(err):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		d.fail(fmt.Errorf("creating Sandbox %q: %w", key.Name, err))
 		return
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 		d.fail(errors.Join(fmt.Errorf("creating Sandbox %q: %w", key.Name, err), ignoreMoved(readErr)))
 		return
 	}
-	r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key})
+	r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
 	d.sandbox, err = inherited(s, standing)
 	d.fail(err)
 }

@@ -58,8 +58,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Members are those that can be taken.
 	Members Members
-	// LastWrites remember the Sandbox written last for each claim, by the claim's UID.
-	LastWrites *consistency.LastWrites[types.UID, types.NamespacedName]
+	// LastWrites remember the Sandbox written last for each claim.
+	LastWrites *consistency.LastWrites[types.NamespacedName, types.NamespacedName]
 	// Echoes remember the status written last of each claim.
 	Echoes *consistency.Echoes[types.NamespacedName]
 	// Barrier holds every pass back until it may trust the caches.
@@ -75,7 +75,7 @@ type Reconciler struct {
 	recorder      events.Recorder
 	clock         clock.PassiveClock
 	members       Members
-	lastWrites    *consistency.LastWrites[types.UID, types.NamespacedName]
+	lastWrites    *consistency.LastWrites[types.NamespacedName, types.NamespacedName]
 	echoes        *consistency.Echoes[types.NamespacedName]
 	barrier       Barrier
 	observability bool
@@ -124,12 +124,13 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		err := reader.Get(ctx, key, claim)
 		switch {
 		case apierrors.IsNotFound(err):
+			r.lastWrites.Forget(key)
 			r.echoes.Forget(key)
 			return outcomes.Done()
 		case err != nil:
 			return outcomes.Failed(fmt.Errorf("reading claim %q: %w", key.Name, err))
 		case claim.DeletionTimestamp != nil:
-			r.lastWrites.Forget(claim.UID)
+			r.lastWrites.Forget(key)
 			return outcomes.Done()
 		}
 		outcome, err := r.pass(ctx, claim)

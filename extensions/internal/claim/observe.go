@@ -34,7 +34,7 @@ func (r *Reconciler) observe(ctx context.Context, claim *extensionsv1beta1.Sandb
 
 // observeOwned lists what the claim controls, in a view that shows this process's last write for it.
 func (r *Reconciler) observeOwned(ctx context.Context, s *seen) error {
-	last, pending := r.lastWrites.Of(s.claim.UID)
+	last, pending := r.lastWrites.Of(s.key())
 	var written *sandboxv1beta1.Sandbox
 	if pending {
 		reader := client.Reader(r.client)
@@ -64,7 +64,7 @@ func (r *Reconciler) observeOwned(ctx context.Context, s *seen) error {
 	if !shown {
 		s.owned = append(s.owned, written)
 	} else if pending {
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 	}
 	slices.SortFunc(s.owned, byAge)
 	return nil

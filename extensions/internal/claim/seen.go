@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -25,6 +26,8 @@ type seen struct {
 	// comesSoon says that a member of the pool lacks nothing but an IP.
 	comesSoon bool
 }
+
+func (s seen) key() types.NamespacedName { return client.ObjectKeyFromObject(s.claim) }
 
 // published is the Sandbox whose name the claim has published; nil when it has published none, or one that is gone.
 func (s seen) published() *sandboxv1beta1.Sandbox {

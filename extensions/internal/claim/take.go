@@ -89,20 +89,20 @@ func (r *Reconciler) commit(ctx context.Context, s seen, pool types.UID, member 
 		return nil, lost, nil
 	}
 	key := client.ObjectKeyFromObject(member)
-	r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key, Unanswered: true})
+	r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key, Unanswered: true})
 	result := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	err = r.client.Patch(ctx, result, client.RawPatch(types.JSONPatchType, patch))
 	if err == nil {
-		r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: key})
+		r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
 		return result, won, nil
 	}
 	err = fmt.Errorf("adopting Sandbox %q: %w", key.Name, err)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		return nil, lost, nil
 	case apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsTooManyRequests(err):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		return nil, refused, err
 	}
 	return r.look(ctx, s, pool, member, err)
@@ -115,19 +115,19 @@ func (r *Reconciler) look(ctx context.Context, s seen, pool types.UID, member *s
 	readErr := r.live.Get(ctx, client.ObjectKeyFromObject(member), live)
 	switch {
 	case apierrors.IsNotFound(readErr):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		return nil, lost, nil
 	case readErr != nil:
 		return nil, unknown, errors.Join(err, fmt.Errorf("reading Sandbox %q to learn whether it was adopted: %w", member.Name, readErr))
 	case live.UID == member.UID && metav1.IsControlledBy(live, s.claim):
-		r.lastWrites.Record(s.claim.UID, consistency.Write[types.NamespacedName]{Object: client.ObjectKeyFromObject(live)})
+		r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: client.ObjectKeyFromObject(live)})
 		return live, won, nil
 	case !isMember(live, member.UID, pool):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		return nil, lost, nil
 	case apierrors.IsInvalid(err) && equality.Semantic.DeepEqual(live.OwnerReferences, member.OwnerReferences) &&
 		equality.Semantic.DeepEqual(live.Labels, member.Labels):
-		r.lastWrites.Forget(s.claim.UID)
+		r.lastWrites.Forget(s.key())
 		return nil, refused, err
 	default:
 		// What the patch rests on may have moved: the next one is made from a newer view.

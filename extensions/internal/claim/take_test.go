@@ -55,7 +55,7 @@ func newCluster(t *testing.T, intercepts interceptor.Funcs, objects ...client.Ob
 func newReconciler(cluster client.WithWatch, members Members) *Reconciler {
 	return New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: clock.RealClock{}, Members: members, Barrier: open{},
-		LastWrites: consistency.NewLastWrites[types.UID, types.NamespacedName](),
+		LastWrites: consistency.NewLastWrites[types.NamespacedName, types.NamespacedName](),
 		Echoes:     consistency.NewEchoes[types.NamespacedName](),
 	})
 }
@@ -192,6 +192,17 @@ func TestAPassThatIsBrokenOffPublishesNothing(t *testing.T) {
 	}
 	if err != nil || result.RequeueAfter != 0 || now.Status.Sandbox.Name != "" || members.Count("uid-pool") != 1 {
 		t.Errorf("result %v, %v, status %+v, %d members", result, err, now.Status, members.Count("uid-pool"))
+	}
+}
+
+// A3.26: what is known of a claim goes with it, however it went.
+func TestNothingIsKeptOfAClaimThatIsGone(t *testing.T) {
+	claim := claimWith()
+	r := newReconciler(newCluster(t, interceptor.Funcs{}), candidates.New())
+	r.lastWrites.Record(client.ObjectKeyFromObject(claim), consistency.Write[types.NamespacedName]{Unanswered: true})
+	r.echoes.Writes(client.ObjectKeyFromObject(claim), "status")
+	if _, err := r.Reconcile(context.Background(), requestFor(claim)); err != nil || r.lastWrites.Len() != 0 || r.echoes.Len() != 0 {
+		t.Errorf("%v, kept %d writes and %d statuses", err, r.lastWrites.Len(), r.echoes.Len())
 	}
 }
 

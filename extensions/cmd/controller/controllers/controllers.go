@@ -76,7 +76,7 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Recorder:      around.ClaimEvents,
 			Clock:         around.Clock,
 			Members:       around.Members(members),
-			LastWrites:    consistency.NewLastWrites[types.UID, types.NamespacedName](),
+			LastWrites:    consistency.NewLastWrites[types.NamespacedName, types.NamespacedName](),
 			Echoes:        consistency.NewEchoes[types.NamespacedName](),
 			Barrier:       around.Barrier,
 			Observability: settings.Observability,
