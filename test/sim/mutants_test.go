@@ -127,7 +127,7 @@ func mutants() map[string]fault {
 		"resourceVersion dropped from pool deletes": {mutant{deletes: deleteMembersBlindly}, "has published", 310},
 		"reservation freed at commit":               {mutant{members: func(m controllers.Members) controllers.Members { return generous{m} }}, "hands out", 1},
 		"read-your-own-writes gate off":             {mutant{unsynced: true}, "more than", 1},
-		"discard without fence":                     {mutant{patches: discardSilently}, "has published", 1110},
+		"discard without fence":                     {mutant{patches: discardSilently}, "has published", 33660},
 		"terminating Sandbox published":             {mutant{sees: seeNoEnd}, "on its way out", 710},
 		"merge patch that drops other owners":       {mutant{patches: commitByMerge}, "loses its owner", 1},
 	}

@@ -50,7 +50,6 @@ func (r *Reconciler) take(ctx context.Context, s seen, wanted taking, d *done) {
 		switch ended {
 		case won:
 			d.sandbox = sandbox
-			r.members.Written(member.UID, sandbox.ResourceVersion)
 			return
 		case lost:
 			r.members.Forget(member.UID)
@@ -78,6 +77,10 @@ func (r *Reconciler) tryMember(ctx context.Context, s seen, wanted taking, membe
 	}
 	assigned := r.assign(ctx, s, member.Key.Name, d)
 	sandbox, ended, err := r.commit(ctx, s, wanted.pool, cached)
+	if ended == won {
+		// At once: another try of the same member may be about to give it back.
+		r.members.Written(member.UID, sandbox.ResourceVersion)
+	}
 	assigned.wait()
 	return sandbox, ended, err
 }
