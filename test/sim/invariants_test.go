@@ -105,7 +105,8 @@ func (w *world) checkOwners(before, after *sandboxv1beta1.Sandbox) {
 	w.tally.Adoptions++
 }
 
-// checkPopulation : a pool is never larger than its leader has seen it ask for, or by one batch while there are two.
+// checkPopulation : a pool is never larger than its leader has seen it ask for; while there are two, than either may have seen, by
+// one batch.
 func (w *world) checkPopulation(made *sandboxv1beta1.Sandbox) {
 	ref := ownerOf(made, extensionsv1beta1.SandboxWarmPoolKind)
 	if ref == nil || w.current == nil || w.current.of == nil {
@@ -117,18 +118,24 @@ func (w *world) checkPopulation(made *sandboxv1beta1.Sandbox) {
 			population++
 		}
 	}
-	most := w.current.of.replicas
-	for _, c := range w.store.logs[poolKind][w.current.of.poolsSeen:] {
-		if pool, ok := c.after.(*extensionsv1beta1.SandboxWarmPool); ok {
-			most = max(most, int(*pool.Spec.Replicas))
-		}
-	}
+	most := w.mostReplicas(w.current.of.replicas, w.current.of.poolsSeen)
 	if w.ledger.slack {
-		most += w.settings.Batch
+		// The other leader may have filled the pool to any size that it was ever to have.
+		most = w.mostReplicas(0, 0) + w.settings.Batch
 	}
 	if population > most {
 		w.fail("%s: the pool has %d members, more than %d", w.current, population, most)
 	}
+}
+
+// mostReplicas is the largest size that the pool was to have, from a place in its log on, and not less than least.
+func (w *world) mostReplicas(least, from int) int {
+	for _, c := range w.store.logs[poolKind][from:] {
+		if pool, ok := c.after.(*extensionsv1beta1.SandboxWarmPool); ok {
+			least = max(least, int(*pool.Spec.Replicas))
+		}
+	}
+	return least
 }
 
 func isExpired(claim *extensionsv1beta1.SandboxClaim) bool {
