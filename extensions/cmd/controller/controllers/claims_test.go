@@ -15,6 +15,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
@@ -33,7 +34,13 @@ func TestWhatAWarmClaimCosts(t *testing.T) {
 	for i := range claims {
 		w.bound(w.claim(fmt.Sprintf("claim-%d", i)))
 	}
-	w.filled(pool)
+	// The status of the pool may yet be that of before.
+	testkit.Eventually(t, "every member that was taken is made up for", func() error {
+		if members := w.sandboxes(client.MatchingLabels{sandboxv1beta1.LabelWarmPool: names.Hash(pool.Name)}); len(members) != 20 {
+			return fmt.Errorf("%d members", len(members))
+		}
+		return nil
+	})
 	counts := w.writes.Counts()
 	if statuses := counts["PATCH sandboxwarmpools/status"]; statuses > 5 {
 		t.Errorf("%d statuses of the pool", statuses)
