@@ -195,7 +195,7 @@ func (o MetricsOptions) tlsOptions() ([]func(*tls.Config), error) {
 }
 
 // AboveZero returns an error that names the flag when value is not above zero.
-func AboveZero(flagName string, value int) error {
+func AboveZero[T int | time.Duration](flagName string, value T) error {
 	if value > 0 {
 		return nil
 	}

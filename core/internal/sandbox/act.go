@@ -13,6 +13,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 )
 
 // act carries out a plan. A Pod is not made while one of its PersistentVolumeClaims is missing, and none of those is taken over
@@ -29,7 +30,7 @@ func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p
 	if p.remove != nil {
 		err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, sandbox.Namespace, *p.remove)
 		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
-		d.fail(ignoreMoved(err))
+		d.fail(consistency.IgnoreMoved(err))
 		return d
 	}
 	if p.pod.adopts() {
@@ -220,7 +221,7 @@ func (r *Reconciler) mergePatch(ctx context.Context, obj client.Object, key type
 
 // remove deletes exactly the object that was seen. One that is gone, or another by now, needs no deleting.
 func (r *Reconciler) remove(ctx context.Context, obj client.Object, namespace string, seen target) error {
-	return ignoreMoved(r.delete(ctx, obj, namespace, seen))
+	return consistency.IgnoreMoved(r.delete(ctx, obj, namespace, seen))
 }
 
 func (r *Reconciler) delete(ctx context.Context, obj client.Object, namespace string, seen target) error {
@@ -237,19 +238,11 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object, namespace st
 	return nil
 }
 
-// ignoreMoved drops the errors that say that what was seen is no longer there: its event brings the object back.
-func ignoreMoved(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
-}
-
 // ignoreSuccessor drops the error of a patch that carries a UID when its object is no more, or is another of that name by
 // now. A wrong UID and a refused change both answer 422, so it takes a look to tell. It reads into obj.
 func (r *Reconciler) ignoreSuccessor(ctx context.Context, obj client.Object, uid types.UID, err error) error {
 	if !apierrors.IsInvalid(err) {
-		return ignoreMoved(err)
+		return consistency.IgnoreMoved(err)
 	}
 	readErr := r.live.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	switch {

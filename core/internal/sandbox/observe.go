@@ -6,11 +6,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 )
 
@@ -60,7 +60,7 @@ func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 	for i := range sandbox.Spec.VolumeClaimTemplates {
 		claim := &corev1.PersistentVolumeClaim{}
 		name := claimName(sandbox.Spec.VolumeClaimTemplates[i], sandbox)
-		found, err := r.get(ctx, types.NamespacedName{Namespace: sandbox.Namespace, Name: name}, claim)
+		found, err := consistency.Find(ctx, r.client, types.NamespacedName{Namespace: sandbox.Namespace, Name: name}, claim)
 		if err != nil {
 			return s, fmt.Errorf("reading PersistentVolumeClaim %q: %w", name, err)
 		}
@@ -70,7 +70,7 @@ func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 	}
 	s.holdMetadata = r.holdMetadata(s)
 	service := &corev1.Service{}
-	found, err := r.get(ctx, client.ObjectKeyFromObject(sandbox), service)
+	found, err := consistency.Find(ctx, r.client, client.ObjectKeyFromObject(sandbox), service)
 	if err != nil {
 		return s, fmt.Errorf("reading Service %q: %w", sandbox.Name, err)
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) observe(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 // the list by owner, from the same cache, then shows them too.
 func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 	named := &corev1.Pod{}
-	found, err := r.get(ctx, client.ObjectKeyFromObject(s.sandbox), named)
+	found, err := consistency.Find(ctx, r.client, client.ObjectKeyFromObject(s.sandbox), named)
 	if err != nil {
 		return fmt.Errorf("reading Pod %q: %w", s.sandbox.Name, err)
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 		s.foreignPod = named
 	}
 	if name := s.sandbox.Annotations[sandboxv1beta1.AnnotationPodName]; name != "" && name != s.sandbox.Name {
-		if s.podNameStands, err = r.get(ctx, types.NamespacedName{Namespace: s.sandbox.Namespace, Name: name}, &corev1.Pod{}); err != nil {
+		if s.podNameStands, err = consistency.Find(ctx, r.client, types.NamespacedName{Namespace: s.sandbox.Namespace, Name: name}, &corev1.Pod{}); err != nil {
 			return fmt.Errorf("reading Pod %q, which annotation %s names: %w", name, sandboxv1beta1.AnnotationPodName, err)
 		}
 	}
@@ -110,14 +110,6 @@ func (r *Reconciler) observePods(ctx context.Context, s *seen) error {
 		s.pods = append(s.pods, &owned.Items[i])
 	}
 	return nil
-}
-
-func (r *Reconciler) get(ctx context.Context, key types.NamespacedName, into client.Object) (bool, error) {
-	err := r.client.Get(ctx, key, into)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // holdMetadata is how much longer a change of the Pod's metadata waits for further ones.

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 )
 
 // observeObstacle looks at what blocks the children of a Sandbox whose status says that something does.
@@ -41,7 +43,7 @@ func (r *Reconciler) observeStorageClasses(ctx context.Context, s *seen) error {
 		if class == "" || claim.Status.Phase == corev1.ClaimBound {
 			continue
 		}
-		found, err := r.get(ctx, types.NamespacedName{Name: class}, &storagev1.StorageClass{})
+		found, err := consistency.Find(ctx, r.client, types.NamespacedName{Name: class}, &storagev1.StorageClass{})
 		if err != nil {
 			return fmt.Errorf("reading StorageClass %q: %w", class, err)
 		}

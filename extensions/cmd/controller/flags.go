@@ -67,12 +67,10 @@ func (f *flags) validate() error {
 	if math.IsNaN(f.refillRate) || math.IsInf(f.refillRate, 0) || f.refillRate < 0 {
 		return fmt.Errorf("--%s=%v: must be finite and 0 or above", refillRateFlag, f.refillRate)
 	}
-	for name, value := range map[string]time.Duration{graceFlag: f.grace, recheckFlag: f.recheck} {
-		if value <= 0 {
-			return fmt.Errorf("--%s=%s: must be above 0", name, value)
-		}
+	if err := app.AboveZero(graceFlag, f.grace); err != nil {
+		return err
 	}
-	return nil
+	return app.AboveZero(recheckFlag, f.recheck)
 }
 
 func (f *flags) warnings() []string {

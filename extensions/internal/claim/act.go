@@ -35,7 +35,7 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) done {
 	if p.remove != nil {
 		err := r.delete(ctx, &extensionsv1beta1.SandboxClaim{}, s.claim.Namespace, p.remove.target, p.remove.propagation)
 		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
-		d.fail(ignoreMoved(err))
+		d.fail(consistency.IgnoreMoved(err))
 	}
 	return d
 }
@@ -64,7 +64,7 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 	}
 	standing := &sandboxv1beta1.Sandbox{}
 	if readErr := r.live.Get(ctx, key, standing); readErr != nil {
-		d.fail(errors.Join(fmt.Errorf("creating Sandbox %q: %w", key.Name, err), ignoreMoved(readErr)))
+		d.fail(errors.Join(fmt.Errorf("creating Sandbox %q: %w", key.Name, err), consistency.IgnoreMoved(readErr)))
 		return
 	}
 	r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
@@ -103,7 +103,7 @@ func (r *Reconciler) discard(ctx context.Context, s seen, extra discard, d *done
 	}
 	err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, s.claim.Namespace, extra.target, metav1.DeletePropagationBackground)
 	d.outdated = apierrors.IsConflict(err)
-	return ignoreMoved(err)
+	return consistency.IgnoreMoved(err)
 }
 
 // delete deletes an object that still is as it was seen.
@@ -115,12 +115,4 @@ func (r *Reconciler) delete(ctx context.Context, obj client.Object, namespace st
 		return fmt.Errorf("deleting %T %q: %w", obj, seen.name, err)
 	}
 	return nil
-}
-
-// ignoreMoved drops the errors that say that what was seen is no longer there: its event brings the claim back.
-func ignoreMoved(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
 }

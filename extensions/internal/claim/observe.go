@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +14,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 )
 
 // observe reads everything that a decision about the claim rests on.
@@ -42,7 +42,7 @@ func (r *Reconciler) observeOwned(ctx context.Context, s *seen) error {
 			reader = r.live
 		}
 		sandbox := &sandboxv1beta1.Sandbox{}
-		found, err := get(ctx, reader, last.Object, sandbox)
+		found, err := consistency.Find(ctx, reader, last.Object, sandbox)
 		if err != nil {
 			return fmt.Errorf("reading Sandbox %q, which was written last for this claim: %w", last.Object.Name, err)
 		}
@@ -84,7 +84,7 @@ func (r *Reconciler) observePublished(ctx context.Context, s *seen) error {
 		return nil
 	}
 	sandbox := &sandboxv1beta1.Sandbox{}
-	found, err := get(ctx, r.live, types.NamespacedName{Namespace: s.claim.Namespace, Name: name}, sandbox)
+	found, err := consistency.Find(ctx, r.live, types.NamespacedName{Namespace: s.claim.Namespace, Name: name}, sandbox)
 	if err != nil {
 		return fmt.Errorf("reading Sandbox %q, which this claim has published: %w", name, err)
 	}
@@ -99,14 +99,14 @@ func (r *Reconciler) observePublished(ctx context.Context, s *seen) error {
 func (r *Reconciler) observePool(ctx context.Context, s *seen) error {
 	pool := &extensionsv1beta1.SandboxWarmPool{}
 	key := types.NamespacedName{Namespace: s.claim.Namespace, Name: s.claim.Spec.WarmPoolRef.Name}
-	found, err := get(ctx, r.client, key, pool)
+	found, err := consistency.Find(ctx, r.client, key, pool)
 	if err != nil || !found {
 		return wrap(err, "reading SandboxWarmPool %q", key.Name)
 	}
 	s.pool = pool
 	template := &extensionsv1beta1.SandboxTemplate{}
 	key.Name = pool.Spec.SandboxTemplateRef.Name
-	if found, err = get(ctx, r.client, key, template); err != nil || !found {
+	if found, err = consistency.Find(ctx, r.client, key, template); err != nil || !found {
 		return wrap(err, "reading SandboxTemplate %q", key.Name)
 	}
 	s.template = template
@@ -119,15 +119,6 @@ func (r *Reconciler) observePool(ctx context.Context, s *seen) error {
 
 func isFresh(sandbox *sandboxv1beta1.Sandbox, s seen) bool {
 	return blueprint.IsFresh(sandbox, s.template, s.templateHash)
-}
-
-// get reads one object, and says whether it exists.
-func get(ctx context.Context, reader client.Reader, key types.NamespacedName, into client.Object) (bool, error) {
-	err := reader.Get(ctx, key, into)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 func wrap(err error, format string, args ...any) error {

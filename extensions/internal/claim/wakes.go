@@ -146,31 +146,27 @@ func (r *Reconciler) ThoseOfPool(ctx context.Context, pool client.Object) []reco
 
 // ThoseOfTemplate are the claims without a Sandbox whose pool names the template.
 func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object) []reconcile.Request {
-	var pools extensionsv1beta1.SandboxWarmPoolList
-	err := r.client.List(ctx, &pools, client.InNamespace(template.GetNamespace()),
-		client.MatchingFields{index.PoolsByTemplate: template.GetName()}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	pools, err := index.PoolsOfTemplate(ctx, r.client, template)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pools of a template", "template", template.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Waking the claims of a template", "template", template.GetName())
 		return nil
 	}
 	var requests []reconcile.Request
-	for i := range pools.Items {
-		requests = append(requests, r.unbound(ctx, template.GetNamespace(), pools.Items[i].Name)...)
+	for i := range pools {
+		requests = append(requests, r.unbound(ctx, template.GetNamespace(), pools[i].Name)...)
 	}
 	return requests
 }
 
 func (r *Reconciler) unbound(ctx context.Context, namespace, pool string) []reconcile.Request {
-	var claims extensionsv1beta1.SandboxClaimList
-	err := r.client.List(ctx, &claims, client.InNamespace(namespace),
-		client.MatchingFields{index.UnboundByPool: pool}, client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	claims, err := index.UnboundOfPool(ctx, r.client, namespace, pool)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the claims of a pool", "pool", pool)
+		ctrl.LoggerFrom(ctx).Error(err, "Waking the claims of a pool", "pool", pool)
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(claims.Items))
-	for i := range claims.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&claims.Items[i])})
+	requests := make([]reconcile.Request, 0, len(claims))
+	for i := range claims {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&claims[i])})
 	}
 	return requests
 }

@@ -52,6 +52,29 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
+// PoolsOfTemplate are the pools that name a template, as the cache shows them: they are not to be changed.
+func PoolsOfTemplate(ctx context.Context, cached client.Reader, template client.Object) ([]extensionsv1beta1.SandboxWarmPool, error) {
+	var pools extensionsv1beta1.SandboxWarmPoolList
+	if err := list(ctx, cached, &pools, template.GetNamespace(), PoolsByTemplate, template.GetName()); err != nil {
+		return nil, fmt.Errorf("listing the pools of SandboxTemplate %q: %w", template.GetName(), err)
+	}
+	return pools.Items, nil
+}
+
+// UnboundOfPool are the claims that name a pool and have published no Sandbox, as the cache shows them: they are not to be changed.
+func UnboundOfPool(ctx context.Context, cached client.Reader, namespace, pool string) ([]extensionsv1beta1.SandboxClaim, error) {
+	var claims extensionsv1beta1.SandboxClaimList
+	if err := list(ctx, cached, &claims, namespace, UnboundByPool, pool); err != nil {
+		return nil, fmt.Errorf("listing the claims of SandboxWarmPool %q: %w", pool, err)
+	}
+	return claims.Items, nil
+}
+
+func list(ctx context.Context, cached client.Reader, into client.ObjectList, namespace, index, value string) error {
+	return cached.List(ctx, into, client.InNamespace(namespace), client.MatchingFields{index: value},
+		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+}
+
 // ClaimKind is the kind of claims.
 func ClaimKind() schema.GroupKind {
 	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxClaimKind}

@@ -42,9 +42,11 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	if err := r.observeMembers(ctx, &s); err != nil {
 		return s, err
 	}
-	if s.waiting, err = r.waitingFor(ctx, pool); err != nil {
+	waiting, err := index.UnboundOfPool(ctx, r.client, pool.Namespace, pool.Name)
+	if err != nil {
 		return s, err
 	}
+	s.waiting = len(waiting)
 	s.yielded = r.yield(s)
 	s.tokens, s.nextToken = r.buckets.Tokens(pool.UID, s.now)
 	return s, nil
@@ -92,17 +94,6 @@ func (r *Reconciler) lookFor(ctx context.Context, s *seen, name string) error {
 		r.unanswered.Settle(s.pool.UID, name)
 		return nil
 	}
-}
-
-// waitingFor is how many claims of the pool have no Sandbox yet.
-func (r *Reconciler) waitingFor(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool) (int, error) {
-	var claims extensionsv1beta1.SandboxClaimList
-	err := r.client.List(ctx, &claims, client.InNamespace(pool.Namespace), client.MatchingFields{index.UnboundByPool: pool.Name},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
-	if err != nil {
-		return 0, fmt.Errorf("listing the claims of SandboxWarmPool %q: %w", pool.Name, err)
-	}
-	return len(claims.Items), nil
 }
 
 // yield is how much longer the refill gives way to claims that can be served: a write for the refill is one that they wait for.

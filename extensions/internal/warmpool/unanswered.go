@@ -1,6 +1,7 @@
 package warmpool
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -44,12 +45,7 @@ func (u *Unanswered) Settle(pool types.UID, name string) {
 func (u *Unanswered) Of(pool types.UID) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var names []string
-	for name := range u.names[pool] {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(u.names[pool]))
 }
 
 // Forget drops what is known of a pool that is gone.

@@ -32,16 +32,14 @@ func (r *Reconciler) PoolChanged(e event.UpdateEvent) bool {
 
 // ThoseOfTemplate are the pools that name a template.
 func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object) []reconcile.Request {
-	var pools extensionsv1beta1.SandboxWarmPoolList
-	err := r.client.List(ctx, &pools, client.InNamespace(template.GetNamespace()), client.MatchingFields{index.PoolsByTemplate: template.GetName()},
-		client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	pools, err := index.PoolsOfTemplate(ctx, r.client, template)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the pools of a template", "template", template.GetName())
+		ctrl.LoggerFrom(ctx).Error(err, "Waking the pools of a template", "template", template.GetName())
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(pools.Items))
-	for i := range pools.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
+	requests := make([]reconcile.Request, 0, len(pools))
+	for i := range pools {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools[i])})
 	}
 	return requests
 }
