@@ -109,9 +109,14 @@ func (w *world) meet(c *call) {
 		return
 	}
 	w.tally.Faults++
-	timeout := apierrors.NewTimeoutError("the request timed out", 0)
+	timeout := timedOut()
 	if c.verb == readVerb {
 		w.refuse(c, "times out", anyOf(w.rng, []error{timeout, errReset, apierrors.NewInternalError(errReset)}))
+		return
+	}
+	if c.verb == deleteVerb && w.rng.IntN(2) == 0 {
+		// What has changed by the time at which a delete lands is what the preconditions are for.
+		w.delay(c)
 		return
 	}
 	switch w.rng.IntN(8) {
@@ -119,9 +124,7 @@ func (w *world) meet(c *call) {
 		w.perform(c)
 		w.refuse(c, "takes effect and times out", anyOf(w.rng, []error{timeout, errReset}))
 	case 2, 3:
-		w.late = append(w.late, c)
-		w.ledger.slack = true
-		w.refuse(c, "will land late and times out", timeout)
+		w.delay(c)
 	case 4:
 		w.refuse(c, "is lost and times out", timeout)
 	case 5:
@@ -137,6 +140,15 @@ func (w *world) meet(c *call) {
 		w.crash(c.by)
 	}
 }
+
+// delay lets a call time out that takes effect at some later moment.
+func (w *world) delay(c *call) {
+	w.late = append(w.late, c)
+	w.ledger.slack = true
+	w.refuse(c, "will land late and times out", timedOut())
+}
+
+func timedOut() error { return apierrors.NewTimeoutError("the request timed out", 0) }
 
 // refuse answers a call with an error, whatever became of it.
 func (w *world) refuse(c *call, how string, err error) {

@@ -113,22 +113,21 @@ func commitByMerge(p *process, wanted *patch) {
 	}
 }
 
-// fault is a mutant that a schedule must catch, by the words in what it breaks. The search begins near a seed that does.
+// fault is a mutant that a schedule must catch, by the words in what it breaks.
 type fault struct {
 	mutant mutant
 	breaks string
-	from   int64
 }
 
 func mutants() map[string]fault {
 	return map[string]fault{
-		"no precondition on commit":                 {mutant{patches: commitBlindly}, "changes hands|is taken on its way out", 20},
-		"none on publish":                           {mutant{patches: publishBlindly}, "changes its Sandbox|will delete", 20},
-		"resourceVersion dropped from pool deletes": {mutant{deletes: deleteMembersBlindly}, "has published", 310},
-		"reservation freed at commit":               {mutant{members: func(m controllers.Members) controllers.Members { return generous{m} }}, "hands out", 1},
-		"read-your-own-writes gate off":             {mutant{unsynced: true}, "more than", 1},
-		"discard without fence":                     {mutant{patches: discardSilently}, "has published", 33660},
-		"terminating Sandbox published":             {mutant{sees: seeNoEnd}, "on its way out", 710},
-		"merge patch that drops other owners":       {mutant{patches: commitByMerge}, "loses its owner", 1},
+		"no precondition on commit":                 {mutant{patches: commitBlindly}, "changes hands|is taken on its way out"},
+		"none on publish":                           {mutant{patches: publishBlindly}, "changes its Sandbox|will delete"},
+		"resourceVersion dropped from pool deletes": {mutant{deletes: deleteMembersBlindly}, "has published"},
+		"reservation freed at commit":               {mutant{members: func(m controllers.Members) controllers.Members { return generous{m} }}, "hands out"},
+		"read-your-own-writes gate off":             {mutant{unsynced: true}, "more than"},
+		"discard without fence":                     {mutant{patches: discardSilently}, "has published"},
+		"terminating Sandbox published":             {mutant{sees: seeNoEnd}, "on its way out"},
+		"merge patch that drops other owners":       {mutant{patches: commitByMerge}, "loses its owner"},
 	}
 }

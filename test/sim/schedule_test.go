@@ -31,9 +31,11 @@ type beginning struct {
 	replicas int
 	recreate bool
 	children bool
+	// claims have been served already.
+	claims int
 }
 
-// beginnings are stores in which a pool has its members, which are Ready.
+// beginnings are stores in which a pool has its members, which are Ready, and claims have theirs.
 type beginnings struct {
 	mu     sync.Mutex
 	stores map[beginning]*store
@@ -64,12 +66,15 @@ func (b beginning) bare() *store {
 	return s
 }
 
-// store returns one in which the pool is full. The caller is in a bubble.
+// store returns one in which the pool is full and the claims are served. The caller is in a bubble.
 func (b *beginnings) store(at beginning) *store {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stores[at] == nil {
 		w := newWorld(0, at.bare())
+		for range at.claims {
+			w.createClaim()
+		}
 		w.rest()
 		w.close()
 		w.store.check = nil
@@ -91,7 +96,10 @@ func newWorld(seed int64, s *store) *world {
 // play runs the schedule of a seed. The caller is in a bubble.
 func play(seed int64, wrong mutant, traced bool) verdict {
 	rng := rand.New(rand.NewPCG(uint64(seed), 2))
-	at := beginning{replicas: anyOf(rng, []int{0, 1, 2, 3, 4, 4}), recreate: rng.IntN(4) == 0, children: rng.IntN(8) == 0}
+	at := beginning{
+		replicas: anyOf(rng, []int{0, 1, 2, 3, 4, 4}), recreate: rng.IntN(4) == 0, children: rng.IntN(8) == 0,
+		claims: anyOf(rng, []int{0, 0, 0, 1, 2}),
+	}
 	s := at.bare()
 	if rng.IntN(8) > 0 {
 		s = filled.store(at)
@@ -103,6 +111,9 @@ func play(seed int64, wrong mutant, traced bool) verdict {
 	w.slowReads = rng.IntN(4) == 0
 	w.settings.Observability = rng.IntN(3) > 0
 	w.note("%+v, faults %d%%", at, w.faults)
+	if rng.IntN(2) == 0 {
+		w.giveAnother()
+	}
 	for r := range roles {
 		w.launch(r, 0)
 	}

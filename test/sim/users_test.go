@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,6 +35,9 @@ func (w *world) user() {
 	if mortal := w.claimsThat(isMortal); len(mortal) > 0 {
 		options = append(options, option{6, func() { w.reviveClaim(anyOf(w.rng, mortal)) }})
 	}
+	if letting := w.claimsThat(w.isLettingGo); len(letting) > 0 {
+		options = append(options, option{20, func() { w.reviveClaim(anyOf(w.rng, letting)) }})
+	}
 	if len(claims) > 0 {
 		name := anyOf(w.rng, claims)
 		options = append(options, option{1, func() { w.expireClaim(name) }}, option{2, func() { w.deleteClaim(name) }})
@@ -42,10 +46,34 @@ func (w *world) user() {
 		name := anyOf(w.rng, sandboxes)
 		options = append(options, option{3, func() { w.deleteSandbox(name) }}, option{2, func() { w.addOwner(name) }}, option{1, w.release})
 	}
+	if torn := w.publishedBesideAnother(); len(torn) > 0 {
+		options = append(options, option{12, func() { w.deleteSandbox(anyOf(w.rng, torn)) }})
+	}
 	if pods := w.store.names(podKind); len(pods) > 0 {
 		options = append(options, option{1, func() { w.deletePod(anyOf(w.rng, pods)) }})
 	}
 	w.choose(options)
+}
+
+// publishedBesideAnother are the published Sandboxes of claims that have one more: where one of them goes, which one the claim
+// keeps is decided anew.
+func (w *world) publishedBesideAnother() []string {
+	owned := map[types.UID][]string{}
+	for _, name := range w.store.names(sandboxKind) {
+		sandbox := w.sandboxOf(name)
+		if ref := ownerOf(sandbox, extensionsv1beta1.SandboxClaimKind); ref != nil && sandbox.DeletionTimestamp == nil {
+			owned[ref.UID] = append(owned[ref.UID], name)
+		}
+	}
+	var torn []string
+	for _, name := range w.store.names(claimKind) {
+		claim := w.store.objects[claimKind][name].(*extensionsv1beta1.SandboxClaim)
+		published := claim.Status.Sandbox.Name
+		if names := owned[claim.UID]; len(names) > 1 && slices.Contains(names, published) {
+			torn = append(torn, published)
+		}
+	}
+	return torn
 }
 
 // claimsThat are the names of those claims.
@@ -57,6 +85,32 @@ func (w *world) claimsThat(fit func(*extensionsv1beta1.SandboxClaim) bool) []str
 
 func isBound(claim *extensionsv1beta1.SandboxClaim) bool {
 	return claim.Status.Sandbox.Name != "" && claim.Spec.Lifecycle == nil
+}
+
+// giveAnother gives a claim that has published its Sandbox a member of the pool besides, as two leaders at once can leave it.
+func (w *world) giveAnother() {
+	bound := w.claimsThat(isBound)
+	members := slices.DeleteFunc(w.store.names(sandboxKind), func(name string) bool {
+		return ownerOf(w.sandboxOf(name), extensionsv1beta1.SandboxWarmPoolKind) == nil
+	})
+	if len(bound) == 0 || len(members) == 0 {
+		return
+	}
+	claim := w.store.objects[claimKind][bound[0]].(*extensionsv1beta1.SandboxClaim)
+	w.store.edit(sandboxKind, members[0], func(obj client.Object) {
+		kind := extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxClaimKind)
+		obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(claim, kind)})
+	})
+	w.note("claim %s has Sandbox %s as well", claim.Name, members[0])
+}
+
+// isLettingGo says whether a claim has told that it expired while a Sandbox of its own stands yet: a revival finds it at the very
+// moment at which it may be on its way out.
+func (w *world) isLettingGo(claim *extensionsv1beta1.SandboxClaim) bool {
+	return isExpired(claim) && claim.Spec.Lifecycle != nil && slices.ContainsFunc(w.store.names(sandboxKind), func(name string) bool {
+		sandbox := w.sandboxOf(name)
+		return sandbox.DeletionTimestamp == nil && metav1.IsControlledBy(sandbox, claim)
+	})
 }
 
 func isMortal(claim *extensionsv1beta1.SandboxClaim) bool { return claim.Spec.Lifecycle != nil }

@@ -85,10 +85,19 @@ func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.San
 		_, err := createOrFind(ctx, r, sandbox, action.create, &corev1.PersistentVolumeClaim{})
 		return err
 	case action.adopt != nil:
-		_, err := r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, action.adopt)
-		return err
+		return r.adoptClaim(ctx, sandbox, action.adopt)
 	}
 	return action.refused
+}
+
+// adoptClaim asks once more, since the Pod came first: a user may have deleted the Sandbox in between to keep its data.
+func (r *Reconciler) adoptClaim(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, adopt *metadataPatch) error {
+	going, err := r.isGoing(ctx, sandbox)
+	if going || err != nil {
+		return err
+	}
+	_, err = r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, adopt)
+	return err
 }
 
 func (r *Reconciler) actOnPod(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, action podAction, d *done) {

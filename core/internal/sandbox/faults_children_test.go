@@ -177,6 +177,33 @@ func TestADiskIsNotTakenOverWithoutItsPod(t *testing.T) {
 	}
 }
 
+// Whoever deletes a Sandbox and keeps its children does so while the Pod is taken over for it: the disk is not, or it would go with
+// the Sandbox.
+func TestADiskIsNotTakenOverOnceTheSandboxGoes(t *testing.T) {
+	box := sandboxWith(disk("data"), func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{metav1.FinalizerOrphanDependents} })
+	orphan := runningPod(unowned)
+	claim := desiredClaim(box.Spec.VolumeClaimTemplates[0], box)
+	claim.OwnerReferences = nil
+	cluster := fake.NewClientBuilder().WithScheme(testScheme(t)).WithObjects(box.DeepCopy(), orphan.DeepCopy(), claim.DeepCopy()).
+		WithInterceptorFuncs(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := c.Patch(ctx, obj, patch, opts...); err != nil {
+				return err
+			}
+			return c.Delete(ctx, box.DeepCopy())
+		}}).Build()
+	p := decide(seenWith(box, withForeignPod(orphan), withClaim(claim)))
+	p.pod.patch.metadata.ResourceVersion = "" // the fake counts its own
+	p.claims[0].adopt.metadata.ResourceVersion = ""
+	d := New(testConfig(t, cluster)).act(context.Background(), box, p)
+	now := &corev1.PersistentVolumeClaim{}
+	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(claim), now); err != nil {
+		t.Fatal(err)
+	}
+	if d.pod == nil || isOurs(now, box) || len(d.errors) > 0 {
+		t.Errorf("Pod %v, disk adopted %v, errors %v", d.pod, isOurs(now, box), d.errors)
+	}
+}
+
 // A1.32: one pass makes everything that a new Sandbox needs, also when it carries a trace.
 func TestANewSandboxTakesOnePass(t *testing.T) {
 	box := sandboxWith(disk("data"), service(true), annotated(sandboxv1beta1.AnnotationTraceContext, `{"traceparent":"x"}`))

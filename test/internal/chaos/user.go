@@ -136,7 +136,8 @@ func (u *user) created(account *check.Account, sandbox *sandboxv1beta1.Sandbox) 
 		return u.violation(sandbox.Name, "it is gone, and nobody was to delete it (UID %s)", before.UID)
 	}
 	account.Created(sandbox)
-	if sandbox.Spec.ShutdownTime != nil {
+	if sandbox.Spec.ShutdownTime != nil || sandbox.Spec.OperatingMode == sandboxv1beta1.OperatingModeSuspended {
+		// What is suspended from the first may take over the Pod that another has left behind, and stops it.
 		account.PodEnds++
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 type Account struct {
 	// Sandbox is the one that there should be, as the API server answered the user's last write; nil: there should be none.
 	Sandbox *sandboxv1beta1.Sandbox
-	// PodEnds is how often the user gave a controller reason to delete the Pod of a Sandbox of this name: it was suspended, its
-	// time came, or it was deleted in the foreground.
+	// PodEnds is how often the user gave a controller reason to delete the Pod of a Sandbox of this name: it was suspended, if
+	// only from the first, its time came, or it was deleted in the foreground.
 	PodEnds int
 	// Orphaned says that a Sandbox of this name once left its children behind, so that some may have no owner.
 	Orphaned bool
