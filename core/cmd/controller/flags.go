@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -19,6 +20,7 @@ import (
 const (
 	workersFlag     = "sandbox-concurrent-workers"
 	writeBehindFlag = "sandbox-write-behind-window"
+	domainFlag      = "cluster-domain"
 )
 
 const (
@@ -45,12 +47,15 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	fs.IntVar(&f.workers, workersFlag, f.workers, "Sandboxes that are reconciled at the same time; above 0.")
 	fs.BoolVar(&f.disableEvents, "disable-sandbox-events", f.disableEvents, "Emit no Events about Sandboxes.")
 	fs.DurationVar(&f.writeBehind, writeBehindFlag, f.writeBehind, "How long patches of Pod metadata wait for further ones; 0 and above, more than 1s counts as 1s.")
-	fs.StringVar(&f.clusterDomain, "cluster-domain", f.clusterDomain, "DNS domain of the cluster, the end of each Sandbox's serviceFQDN.")
+	fs.StringVar(&f.clusterDomain, domainFlag, f.clusterDomain, "DNS domain of the cluster, the end of each Sandbox's serviceFQDN.")
 }
 
 func (f *flags) validate() error {
 	if err := app.AboveZero(workersFlag, f.workers); err != nil {
 		return err
+	}
+	if problems := validation.IsDNS1123Subdomain(f.clusterDomain); len(problems) > 0 {
+		return fmt.Errorf("--%s=%q: must be a DNS name, as cluster.local: %s", domainFlag, f.clusterDomain, problems[0])
 	}
 	return app.NotNegative(writeBehindFlag, f.writeBehind)
 }

@@ -30,7 +30,7 @@ type open struct{}
 
 func (open) Wait(context.Context) error { return nil }
 
-func newScheme(t *testing.T) *runtime.Scheme {
+func newScheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{sandboxv1beta1.AddToScheme, extensionsv1beta1.AddToScheme} {

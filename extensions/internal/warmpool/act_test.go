@@ -19,8 +19,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
-// newReconciler acts on an API server in memory whose answers to creations come from create, where that is not nil.
-func newReconciler(t *testing.T, create func(name string) error, objects ...client.Object) (*Reconciler, client.Client) {
+func newScheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{sandboxv1beta1.AddToScheme, extensionsv1beta1.AddToScheme} {
@@ -28,7 +27,13 @@ func newReconciler(t *testing.T, create func(name string) error, objects ...clie
 			t.Fatal(err)
 		}
 	}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	return scheme
+}
+
+// newReconciler acts on an API server in memory whose answers to creations come from create, where that is not nil.
+func newReconciler(t *testing.T, create func(name string) error, objects ...client.Object) (*Reconciler, client.Client) {
+	t.Helper()
+	cluster := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
 			if err := create(obj.GetName()); err != nil {
 				return err
