@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -136,6 +137,9 @@ func (o *Options) Validate() error {
 	if err := o.Metrics.validate(); err != nil {
 		return err
 	}
+	if err := validateAddress("health-probe-bind-address", o.HealthAddress); err != nil {
+		return err
+	}
 	if profiling := o.Profiling.flag(); profiling != "" && o.Metrics.Address == "0" {
 		return outOfBounds(profiling, true, "needs the metrics server, which --metrics-bind-address=0 turns off")
 	}
@@ -143,6 +147,9 @@ func (o *Options) Validate() error {
 }
 
 func (o MetricsOptions) validate() error {
+	if err := validateAddress("metrics-bind-address", o.Address); err != nil {
+		return err
+	}
 	if _, err := o.tlsOptions(); err != nil || o.CertDir == "" {
 		return err
 	}
@@ -192,6 +199,17 @@ func (o MetricsOptions) tlsOptions() ([]func(*tls.Config), error) {
 			served.CipherSuites = suites
 		}
 	}}, nil
+}
+
+// validateAddress returns an error that names the flag when nothing could listen at the address; "0" asks for no server.
+func validateAddress(flagName, address string) error {
+	if address == "0" {
+		return nil
+	}
+	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+		return outOfBounds(flagName, address, fmt.Sprintf("must be an address as :8080, or 0 for none: %v", err))
+	}
+	return nil
 }
 
 // AboveZero returns an error that names the flag when value is not above zero.

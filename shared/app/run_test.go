@@ -86,6 +86,14 @@ func TestRunEndsWithOneLineAndACode(t *testing.T) {
 			args: []string{"--metrics-cert-dir=no-such-dir"}, code: ExitFailed,
 			stderr: "test-controller: --metrics-cert-dir=no-such-dir: must hold tls.crt: stat no-such-dir/tls.crt: no such file or directory\n",
 		},
+		"an address that is none": {
+			args: []string{"--metrics-bind-address=nonsense"}, code: ExitFailed,
+			stderr: "test-controller: --metrics-bind-address=nonsense: must be an address as :8080, or 0 for none: address nonsense: missing port in address\n",
+		},
+		"an address for probes that is none": {
+			args: []string{"--health-probe-bind-address=:port"}, code: ExitFailed,
+			stderr: "test-controller: --health-probe-bind-address=:port: must be an address as :8080, or 0 for none: lookup tcp/port: unknown port\n",
+		},
 		"profiles without a server for them": {
 			args: []string{"--enable-pprof", "--metrics-bind-address=0"}, code: ExitFailed,
 			stderr: "test-controller: --enable-pprof=true: needs the metrics server, which --metrics-bind-address=0 turns off\n",
