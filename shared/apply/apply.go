@@ -87,8 +87,8 @@ type Metadata struct {
 	Labels map[string]*string `json:"labels,omitempty"`
 	// Annotations to set; nil values remove the key.
 	Annotations map[string]*string `json:"annotations,omitempty"`
-	// OwnerReferences replace all that stand; nil leaves them alone. They need a ResourceVersion.
-	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
+	// OwnerReferences replace all that stand, an empty list as well; nil leaves them alone. They need a ResourceVersion.
+	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitzero"`
 }
 
 // IsEmpty reports whether the patch changes nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,16 +59,21 @@ func (r *Reconciler) act(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, p
 // isGoing asks the API server whether the Sandbox is being deleted, or is another by now. The cache may lag behind, and what is
 // adopted for a Sandbox that is gone is deleted by the garbage collector.
 func (r *Reconciler) isGoing(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (bool, error) {
+	current, err := r.current(ctx, sandbox)
+	return err == nil && (current == nil || current.DeletionTimestamp != nil), err
+}
+
+// current is the Sandbox as the API server has it; nil when it is gone, or another by now.
+func (r *Reconciler) current(ctx context.Context, sandbox *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbox, error) {
 	current := &sandboxv1beta1.Sandbox{}
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(sandbox), current)
+	found, err := consistency.Find(ctx, r.live, client.ObjectKeyFromObject(sandbox), current)
 	switch {
-	case apierrors.IsNotFound(err):
-		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("reading Sandbox %q before it takes an object over: %w", sandbox.Name, err)
-	default:
-		return current.UID != sandbox.UID || current.DeletionTimestamp != nil, nil
+		return nil, fmt.Errorf("reading Sandbox %q, for which an object is taken over: %w", sandbox.Name, err)
+	case !found || current.UID != sandbox.UID:
+		return nil, nil
 	}
+	return current, nil
 }
 
 // dropPodName removes the annotation that names a Pod which is gone, if it still says what was seen.
@@ -90,13 +96,25 @@ func (r *Reconciler) actOnClaim(ctx context.Context, sandbox *sandboxv1beta1.San
 	return action.refused
 }
 
-// adoptClaim asks once more, since the Pod came first: a user may have deleted the Sandbox in between to keep its data.
+// adoptClaim asks before and after, since a user may delete the Sandbox in between to keep its data: the garbage collector may have
+// let go of the children by then, takes the disk for one that nobody wants to keep, and would delete it once the Sandbox is gone.
 func (r *Reconciler) adoptClaim(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, adopt *metadataPatch) error {
 	going, err := r.isGoing(ctx, sandbox)
 	if going || err != nil {
 		return err
 	}
-	_, err = r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, adopt)
+	claim := &corev1.PersistentVolumeClaim{}
+	landed, err := r.patch(ctx, claim, sandbox.Namespace, adopt)
+	if !landed {
+		return err
+	}
+	current, err := r.current(ctx, sandbox)
+	if err != nil || current == nil || !slices.Contains(current.Finalizers, metav1.FinalizerOrphanDependents) {
+		return err
+	}
+	_, err = r.patch(ctx, &corev1.PersistentVolumeClaim{}, sandbox.Namespace, &metadataPatch{name: claim.Name, metadata: apply.Metadata{
+		UID: claim.UID, ResourceVersion: claim.ResourceVersion, OwnerReferences: ownersBut(claim, sandbox),
+	}})
 	return err
 }
 

@@ -94,11 +94,16 @@ func refuse(kind string, obj metav1.Object) error {
 
 // withController adds our controller reference to the owner references that obj has.
 func withController(obj metav1.Object, sandbox *sandboxv1beta1.Sandbox) []metav1.OwnerReference {
+	return append(ownersBut(obj, sandbox), controllerRef(sandbox))
+}
+
+// ownersBut are the owner references that obj has beside ours; never nil.
+func ownersBut(obj metav1.Object, sandbox *sandboxv1beta1.Sandbox) []metav1.OwnerReference {
 	refs := make([]metav1.OwnerReference, 0, len(obj.GetOwnerReferences())+1)
 	for _, ref := range obj.GetOwnerReferences() {
 		if ref.UID != sandbox.UID {
 			refs = append(refs, ref)
 		}
 	}
-	return append(refs, controllerRef(sandbox))
+	return refs
 }
