@@ -7,7 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,8 +45,11 @@ func (w *world) user() {
 		name := anyOf(w.rng, sandboxes)
 		options = append(options, option{3, func() { w.deleteSandbox(name) }}, option{2, func() { w.addOwner(name) }}, option{1, w.release})
 	}
-	if torn := w.publishedBesideAnother(); len(torn) > 0 {
-		options = append(options, option{12, func() { w.deleteSandbox(anyOf(w.rng, torn)) }})
+	if torn := w.claimsThat(w.isTorn); len(torn) > 0 {
+		options = append(options, option{12, func() {
+			claim := w.store.objects[claimKind][anyOf(w.rng, torn)].(*extensionsv1beta1.SandboxClaim)
+			w.deleteSandbox(claim.Status.Sandbox.Name)
+		}})
 	}
 	if pods := w.store.names(podKind); len(pods) > 0 {
 		options = append(options, option{1, func() { w.deletePod(anyOf(w.rng, pods)) }})
@@ -55,25 +57,18 @@ func (w *world) user() {
 	w.choose(options)
 }
 
-// publishedBesideAnother are the published Sandboxes of claims that have one more: where one of them goes, which one the claim
-// keeps is decided anew.
-func (w *world) publishedBesideAnother() []string {
-	owned := map[types.UID][]string{}
-	for _, name := range w.store.names(sandboxKind) {
+// isTorn says whether a claim has one more Sandbox beside the published one: where that goes, which one it keeps is decided anew.
+func (w *world) isTorn(claim *extensionsv1beta1.SandboxClaim) bool {
+	staying := w.stayingOf(claim)
+	return len(staying) > 1 && slices.Contains(staying, claim.Status.Sandbox.Name)
+}
+
+// stayingOf are the names of the Sandboxes that a claim controls and nobody deletes.
+func (w *world) stayingOf(claim *extensionsv1beta1.SandboxClaim) []string {
+	return slices.DeleteFunc(w.store.names(sandboxKind), func(name string) bool {
 		sandbox := w.sandboxOf(name)
-		if ref := ownerOf(sandbox, extensionsv1beta1.SandboxClaimKind); ref != nil && sandbox.DeletionTimestamp == nil {
-			owned[ref.UID] = append(owned[ref.UID], name)
-		}
-	}
-	var torn []string
-	for _, name := range w.store.names(claimKind) {
-		claim := w.store.objects[claimKind][name].(*extensionsv1beta1.SandboxClaim)
-		published := claim.Status.Sandbox.Name
-		if names := owned[claim.UID]; len(names) > 1 && slices.Contains(names, published) {
-			torn = append(torn, published)
-		}
-	}
-	return torn
+		return sandbox.DeletionTimestamp != nil || !metav1.IsControlledBy(sandbox, claim)
+	})
 }
 
 // claimsThat are the names of those claims.
@@ -107,10 +102,7 @@ func (w *world) giveAnother() {
 // isLettingGo says whether a claim has told that it expired while a Sandbox of its own stands yet: a revival finds it at the very
 // moment at which it may be on its way out.
 func (w *world) isLettingGo(claim *extensionsv1beta1.SandboxClaim) bool {
-	return isExpired(claim) && claim.Spec.Lifecycle != nil && slices.ContainsFunc(w.store.names(sandboxKind), func(name string) bool {
-		sandbox := w.sandboxOf(name)
-		return sandbox.DeletionTimestamp == nil && metav1.IsControlledBy(sandbox, claim)
-	})
+	return isExpired(claim) && isMortal(claim) && len(w.stayingOf(claim)) > 0
 }
 
 func isMortal(claim *extensionsv1beta1.SandboxClaim) bool { return claim.Spec.Lifecycle != nil }

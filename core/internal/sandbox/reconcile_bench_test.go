@@ -17,27 +17,9 @@ import (
 )
 
 // A5.1: what a reconcile that finds nothing to do costs, in a namespace of so many Sandboxes. The cache is the real one.
-func BenchmarkReconcile(b *testing.B) {
-	for _, sandboxes := range []int{100, 1_000, 10_000} {
-		b.Run(fmt.Sprintf("sandboxes=%d", sandboxes), func(b *testing.B) {
-			reconcile := settledAmong(b, sandboxes)
-			reconcile() // fills the cache
-			b.ReportAllocs()
-			for b.Loop() {
-				reconcile()
-			}
-		})
-	}
-}
+func BenchmarkReconcile(b *testing.B) { testkit.BenchmarkReconcile(b, "sandboxes", settledAmong) }
 
-// TestReconcileCostIsFlat holds the allocations, which do not depend on the machine.
-func TestReconcileCostIsFlat(t *testing.T) {
-	few, many := testing.AllocsPerRun(200, settledAmong(t, 100)), testing.AllocsPerRun(200, settledAmong(t, 10_000))
-	t.Logf("allocations: %.0f among 100 Sandboxes, %.0f among 10,000", few, many)
-	if many > few*1.05 {
-		t.Errorf("a reconcile allocates %.0f times among 10,000 Sandboxes, %.0f among 100", many, few)
-	}
-}
+func TestReconcileCostIsFlat(t *testing.T) { testkit.CostIsFlat(t, "Sandboxes", settledAmong) }
 
 // settledAmong reconciles one Sandbox among so many that are all as they should be.
 func settledAmong(t testing.TB, sandboxes int) func() {

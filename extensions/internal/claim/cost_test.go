@@ -7,15 +7,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
-	"sigs.k8s.io/agent-sandbox/shared/consistency"
-	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
@@ -36,11 +33,7 @@ func settledAmong(t testing.TB, claims int) func() {
 		objects = append(objects, one, box)
 	}
 	cluster := testkit.FilledCache(t, newScheme(t), nil, index.Add, objects)
-	reconciler := New(Config{
-		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: clock.RealClock{}, Members: candidates.New(), Barrier: open{},
-		LastWrites: consistency.NewLastWrites[types.NamespacedName, types.NamespacedName](),
-		Echoes:     consistency.NewEchoes[types.NamespacedName](),
-	})
+	reconciler := newReconciler(cluster, candidates.New())
 	return func() {
 		if _, err := reconciler.Reconcile(context.Background(), requestFor(one)); err != nil {
 			t.Fatal(err)
@@ -49,24 +42,7 @@ func settledAmong(t testing.TB, claims int) func() {
 }
 
 // BenchmarkReconcile is a claim that has what it wants, in a namespace of so many.
-func BenchmarkReconcile(b *testing.B) {
-	for _, claims := range []int{100, 1_000, 10_000} {
-		b.Run(fmt.Sprintf("claims=%d", claims), func(b *testing.B) {
-			reconcile := settledAmong(b, claims)
-			reconcile() // fills the cache
-			b.ReportAllocs()
-			for b.Loop() {
-				reconcile()
-			}
-		})
-	}
-}
+func BenchmarkReconcile(b *testing.B) { testkit.BenchmarkReconcile(b, "claims", settledAmong) }
 
 // A5.2: what a claim costs does not grow with the claims and Sandboxes of its namespace.
-func TestWhatAClaimCostsIsFlat(t *testing.T) {
-	few, many := testing.AllocsPerRun(200, settledAmong(t, 100)), testing.AllocsPerRun(200, settledAmong(t, 10_000))
-	t.Logf("allocations: %.0f among 100 claims, %.0f among 10,000", few, many)
-	if many > few*1.05 {
-		t.Errorf("a reconcile allocates %.0f times among 10,000 claims, %.0f among 100", many, few)
-	}
-}
+func TestWhatAClaimCostsIsFlat(t *testing.T) { testkit.CostIsFlat(t, "claims", settledAmong) }

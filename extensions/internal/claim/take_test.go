@@ -52,7 +52,7 @@ func newCluster(t *testing.T, intercepts interceptor.Funcs, objects ...client.Ob
 	return builder.Build()
 }
 
-func newReconciler(cluster client.WithWatch, members Members) *Reconciler {
+func newReconciler(cluster client.Client, members Members) *Reconciler {
 	return New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: clock.RealClock{}, Members: members, Barrier: open{},
 		LastWrites: consistency.NewLastWrites[types.NamespacedName, types.NamespacedName](),

@@ -61,24 +61,7 @@ func fullAmong(t testing.TB, others int) func() {
 }
 
 // BenchmarkReconcile is a full pool of ten, in a namespace with so many Sandboxes of other pools.
-func BenchmarkReconcile(b *testing.B) {
-	for _, others := range []int{100, 1_000, 10_000} {
-		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
-			reconcile := fullAmong(b, others)
-			reconcile() // fills the cache
-			b.ReportAllocs()
-			for b.Loop() {
-				reconcile()
-			}
-		})
-	}
-}
+func BenchmarkReconcile(b *testing.B) { testkit.BenchmarkReconcile(b, "others", fullAmong) }
 
 // A5.2: a pool costs what its own members cost, however many Sandboxes there are beside them.
-func TestWhatAPoolCostsIsFlat(t *testing.T) {
-	few, many := testing.AllocsPerRun(200, fullAmong(t, 100)), testing.AllocsPerRun(200, fullAmong(t, 10_000))
-	t.Logf("allocations: %.0f among 100 Sandboxes of others, %.0f among 10,000", few, many)
-	if many > few*1.05 {
-		t.Errorf("a reconcile allocates %.0f times among 10,000 Sandboxes of others, %.0f among 100", many, few)
-	}
-}
+func TestWhatAPoolCostsIsFlat(t *testing.T) { testkit.CostIsFlat(t, "Sandboxes of others", fullAmong) }

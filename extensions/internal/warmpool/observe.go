@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +14,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
 )
 
 const (
@@ -29,15 +29,15 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	s := seen{now: r.clock.Now(), pool: pool, available: r.members.Count(pool.UID)}
 	template := &extensionsv1beta1.SandboxTemplate{}
 	key := types.NamespacedName{Namespace: pool.Namespace, Name: pool.Spec.SandboxTemplateRef.Name}
-	err := r.client.Get(ctx, key, template)
-	switch {
-	case err == nil:
+	found, err := consistency.Find(ctx, r.client, key, template)
+	if err != nil {
+		return s, fmt.Errorf("reading SandboxTemplate %q: %w", key.Name, err)
+	}
+	if found {
 		s.template = template
 		if s.templateHash, err = blueprint.Hash(template); err != nil {
 			return s, err
 		}
-	case !apierrors.IsNotFound(err):
-		return s, fmt.Errorf("reading SandboxTemplate %q: %w", key.Name, err)
 	}
 	if err := r.observeMembers(ctx, &s); err != nil {
 		return s, err
@@ -79,13 +79,13 @@ func (r *Reconciler) observeMembers(ctx context.Context, s *seen) error {
 // lookFor asks the API server for a member that may have been made.
 func (r *Reconciler) lookFor(ctx context.Context, s *seen, name string) error {
 	sandbox := &sandboxv1beta1.Sandbox{}
-	err := r.live.Get(ctx, types.NamespacedName{Namespace: s.pool.Namespace, Name: name}, sandbox)
+	found, err := consistency.Find(ctx, r.live, types.NamespacedName{Namespace: s.pool.Namespace, Name: name}, sandbox)
 	switch {
-	case apierrors.IsNotFound(err):
-		s.pending = append(s.pending, name)
-		return nil
 	case err != nil:
 		return fmt.Errorf("reading Sandbox %q to learn whether it was created: %w", name, err)
+	case !found:
+		s.pending = append(s.pending, name)
+		return nil
 	case metav1.IsControlledBy(sandbox, s.pool):
 		// Until the cache shows it, it is looked for again.
 		s.members = append(s.members, sandbox)
