@@ -72,6 +72,14 @@ func TestWhatAClaimTells(t *testing.T) {
 			seenWith(claimWith(publishing("box-1"))), done{errors: []error{errors.New("no answer")}},
 			[]string{`sandbox "box-1" []`, "Ready=False ReconcilerError: Error seen: no answer (generation 3)"},
 		},
+		"what went wrong, without publishing another of its own": {
+			seenWith(claimWith(publishing("box-1")), owning(ownSandbox(2, ready, withIP))), done{errors: []error{errors.New("no answer")}},
+			[]string{`sandbox "box-1" []`, "Ready=False ReconcilerError: Error seen: no answer (generation 3)"},
+		},
+		"that its Sandbox is gone, and which took its place": {
+			seenWith(claimWith(publishing("box-1")), owning(ownSandbox(2, ready, withIP)), func(s *seen) { s.replaced = true }), done{},
+			[]string{`sandbox "box-2" [10.0.0.1]`, "Ready=True DependenciesReady: Pod is Ready (generation 3)"},
+		},
 		"that its Sandbox is gone (A3.13)": {
 			seenWith(claimWith(publishing("box-1")), func(s *seen) { s.replaced = true }), done{errors: []error{refusal{"WarmPoolNotFound", "gone"}}},
 			[]string{`sandbox "" []`, "Ready=False WarmPoolNotFound: gone (generation 3)"},

@@ -45,8 +45,12 @@ func (s seen) discarding() types.UID {
 	return types.UID(s.claim.Annotations[extensionsv1beta1.AnnotationDiscarding])
 }
 
-// publishable is the Sandbox that a claim without a published one is to publish: the oldest of its own that stays.
+// publishable is the Sandbox that a claim without a published one is to publish: the oldest of its own that stays. A claim
+// whose published Sandbox was not seen to be gone publishes no other: that one may only have been out of sight.
 func (s seen) publishable() *sandboxv1beta1.Sandbox {
+	if s.claim.Status.Sandbox.Name != "" && !s.replaced {
+		return nil
+	}
 	for _, sandbox := range s.owned {
 		if sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() {
 			return sandbox
