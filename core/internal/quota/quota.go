@@ -23,10 +23,13 @@ func (l Limits) IsEmpty() bool { return len(l.Quotas) == 0 && len(l.Ranges) == 0
 // Obstacle names what refuses obj, a Pod, a PersistentVolumeClaim or a Service that is to be created; empty when nothing
 // does. The text tells the same as long as obj and the limits are the same, however much of a quota is used.
 func (l Limits) Obstacle(obj client.Object) string {
+	var obstacles []string
+	if spoiler := l.Spoiler(obj); spoiler != "" {
+		obstacles = append(obstacles, spoiler)
+	}
 	if pod, ok := obj.(*corev1.Pod); ok {
 		obj = l.withDefaults(pod)
 	}
-	var obstacles []string
 	for i := range l.Ranges {
 		if broken := brokenBounds(&l.Ranges[i], obj); len(broken) > 0 {
 			obstacles = append(obstacles, fmt.Sprintf("LimitRange %q does not allow it: %s", l.Ranges[i].Name, strings.Join(broken, ", ")))

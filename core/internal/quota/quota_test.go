@@ -42,6 +42,14 @@ func limits(pairs ...string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list(pairs...) }
 }
 
+func podLimit(pairs ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Limits: list(pairs...)} }
+}
+
+func podRequest(pairs ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list(pairs...)} }
+}
+
 func sidecar(p *corev1.Pod) {
 	p.Spec.InitContainers = []corev1.Container{{
 		Name: "helper", Image: "image:1", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways),
@@ -117,8 +125,27 @@ func TestObstacleIsWhatTheAPIServerRefuses(t *testing.T) {
 		"a ratio":                         {rangeOf(corev1.LimitRangeItem{Type: container, MaxLimitRequestRatio: list("cpu", "2")}), podWith(requests("cpu", "100m"), limits("cpu", "1")), `LimitRange "r" does not allow it: cpu of container main has a limit above its request times 2`},
 		"a Pod above the most":            {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePod, Max: list("memory", "1Gi")}), podWith(limits("memory", "2Gi")), `LimitRange "r" does not allow it: memory of the Pod is above the most, 1Gi`},
 		"a Pod without a limit":           {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePod, Max: list("memory", "1Gi")}), podWith(), `LimitRange "r" does not allow it: memory of the Pod is above the most, 1Gi`},
-		"a disk above the most":           {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Max: list("storage", "1Gi")}), claimOf("2Gi", nil), `LimitRange "r" does not allow it: storage of it is above the most, 1Gi`},
-		"a disk below the least":          {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Min: list("storage", "1Gi")}), claimOf("1Mi", nil), `LimitRange "r" does not allow it: storage of it is below the least, 1Gi`},
+		"a default limit below the request": {
+			rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "1")}), podWith(requests("cpu", "5")),
+			`LimitRange "r" spoils it by its defaults: cpu of container main has a request of 5 above a limit of 1`,
+		},
+		"a default limit that the request keeps":  {rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "1")}), podWith(requests("cpu", "1")), ""},
+		"a default limit where there is a limit":  {rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "1")}), podWith(requests("cpu", "5"), limits("cpu", "6")), ""},
+		"a default limit of an extended resource": {rangeOf(corev1.LimitRangeItem{Type: container, Default: list("example.com/gpu", "1")}), podWith(), ""},
+		"a default limit below a sidecar's request": {
+			rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "500m")}), podWith(sidecar),
+			`LimitRange "r" spoils it by its defaults: cpu of container helper has a request of 1 above a limit of 500m`,
+		},
+		"a default limit above the Pod's own": {
+			rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "2")}), podWith(podLimit("cpu", "1")),
+			`LimitRange "r" spoils it by its defaults: cpu of container main has a limit of 2 above the Pod's, 1`,
+		},
+		"default requests above the Pod's own": {
+			rangeOf(corev1.LimitRangeItem{Type: container, Default: list("cpu", "2"), DefaultRequest: list("cpu", "2")}), podWith(podRequest("cpu", "1")),
+			`LimitRange "r" spoils it by its defaults: cpu of all containers is requested at 2 above the Pod's, 1`,
+		},
+		"a disk above the most":  {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Max: list("storage", "1Gi")}), claimOf("2Gi", nil), `LimitRange "r" does not allow it: storage of it is above the most, 1Gi`},
+		"a disk below the least": {rangeOf(corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Min: list("storage", "1Gi")}), claimOf("1Mi", nil), `LimitRange "r" does not allow it: storage of it is below the least, 1Gi`},
 	}
 	api, err := client.New(apiServer.Config, client.Options{})
 	if err != nil {
@@ -134,7 +161,8 @@ func TestObstacleIsWhatTheAPIServerRefuses(t *testing.T) {
 				t.Errorf("obstacle %q\nwant     %q", got, tc.want)
 			}
 			err := api.Create(context.Background(), obj)
-			if refused := apierrors.IsForbidden(err); refused != (tc.want != "") || err != nil && !refused {
+			refused := apierrors.IsForbidden(err) || apierrors.IsInvalid(err) && limits.Spoiler(obj) != ""
+			if refused != (tc.want != "") || err != nil && !refused {
 				t.Errorf("the API server answers: %v", err)
 			}
 		})

@@ -11,40 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withDefaults is the Pod as admission sees it: a request that is missing is the limit's or the LimitRange's, a limit that
-// is missing the LimitRange's.
-func (l Limits) withDefaults(pod *corev1.Pod) *corev1.Pod {
-	pod = pod.DeepCopy()
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			l.setDefaults(&containers[i].Resources)
-		}
-	}
-	return pod
-}
-
-func (l Limits) setDefaults(resources *corev1.ResourceRequirements) {
-	resources.Requests = filled(resources.Requests, resources.Limits)
-	for i := range l.Ranges {
-		for _, item := range l.Ranges[i].Spec.Limits {
-			if item.Type == corev1.LimitTypeContainer {
-				resources.Requests = filled(resources.Requests, item.DefaultRequest)
-				resources.Limits = filled(resources.Limits, item.Default)
-			}
-		}
-	}
-}
-
-// filled returns list with what it lacks of defaults.
-func filled(list, defaults corev1.ResourceList) corev1.ResourceList {
-	all := maps.Clone(defaults)
-	if all == nil {
-		all = corev1.ResourceList{}
-	}
-	maps.Copy(all, list)
-	return all
-}
-
 // bounded is a thing that a LimitRange bounds.
 type bounded struct {
 	what             string

@@ -8,15 +8,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // failureReason is the reason of Ready for an error.
 func failureReason(err error) string {
-	if isPermanent(err) {
-		return sandboxv1beta1.ReasonInvalidConfiguration
-	}
 	if obstacle, ok := errors.AsType[blocked](err); ok {
 		return obstacle.reason
+	}
+	if isPermanent(err) {
+		return sandboxv1beta1.ReasonInvalidConfiguration
 	}
 	return sandboxv1beta1.ReasonReconcilerError
 }
@@ -26,7 +27,8 @@ func isPermanent(err error) bool {
 	if _, ok := errors.AsType[invalidSpec](err); ok {
 		return true
 	}
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
+	_, isBlocked := errors.AsType[blocked](err)
+	return !isBlocked && refusals.IsOfObject(err)
 }
 
 // worst is the error that decides about the condition: one that will pass keeps the others from being final.

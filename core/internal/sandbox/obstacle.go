@@ -45,10 +45,19 @@ func (s surroundings) obstacle(obj client.Object) (obstacle blocked, ok bool) {
 		}
 		obj = s.withOverhead(pod)
 	}
-	if cause := s.limits.Obstacle(obj); cause != "" {
-		return blocked{reason: sandboxv1beta1.ReasonQuotaExceeded, cause: fmt.Sprintf("%s %q: %s", kindOf(obj), obj.GetName(), cause)}, true
+	return overLimits(obj, s.limits.Obstacle(obj))
+}
+
+// spoiler says what makes obj invalid that is not so by itself; ok is false when nothing does.
+func (s surroundings) spoiler(obj client.Object) (obstacle blocked, ok bool) {
+	return overLimits(obj, s.limits.Spoiler(obj))
+}
+
+func overLimits(obj client.Object, cause string) (obstacle blocked, ok bool) {
+	if cause == "" {
+		return blocked{}, false
 	}
-	return blocked{}, false
+	return blocked{reason: sandboxv1beta1.ReasonQuotaExceeded, cause: fmt.Sprintf("%s %q: %s", kindOf(obj), obj.GetName(), cause)}, true
 }
 
 // withOverhead is the Pod with what its RuntimeClass costs, as admission counts it.
@@ -89,10 +98,16 @@ func observeSurroundings(ctx context.Context, reader client.Reader, sandbox *san
 	return around, nil
 }
 
-// explain finds out why the API server forbids a child: it says so in prose alone. What cannot be explained is returned as it is.
+// explain finds out why the API server refuses a child: it says so in prose alone. What cannot be explained is returned as it is.
 // The cache may not show yet how much of a quota is used, so where there is one the API server is asked too.
 func (r *Reconciler) explain(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, child client.Object, refusal error) error {
-	if !apierrors.IsForbidden(refusal) || isPointless(refusal) {
+	explanation := surroundings.obstacle
+	switch {
+	case isPointless(refusal):
+		return refusal
+	case apierrors.IsInvalid(refusal):
+		explanation = surroundings.spoiler
+	case !apierrors.IsForbidden(refusal):
 		return refusal
 	}
 	for _, reader := range []client.Reader{r.client, r.live} {
@@ -100,7 +115,7 @@ func (r *Reconciler) explain(ctx context.Context, sandbox *sandboxv1beta1.Sandbo
 		if err != nil {
 			return errors.Join(refusal, err)
 		}
-		if obstacle, ok := around.obstacle(child); ok {
+		if obstacle, ok := explanation(around, child); ok {
 			obstacle.refusal = refusal
 			return obstacle
 		}

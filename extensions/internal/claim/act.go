@@ -15,6 +15,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // act carries out a plan.
@@ -53,11 +54,11 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 		r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
 		d.sandbox = wanted
 		return
-	case apierrors.IsInvalid(err):
+	case refusals.IsOfObject(err):
 		r.lastWrites.Forget(s.key())
 		d.fail(refusal{sandboxv1beta1.ReasonInvalidConfiguration, fmt.Sprintf("creating Sandbox %q: %v", key.Name, err)})
 		return
-	case apierrors.IsForbidden(err), apierrors.IsTooManyRequests(err):
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsTooManyRequests(err):
 		r.lastWrites.Forget(s.key())
 		d.fail(fmt.Errorf("creating Sandbox %q: %w", key.Name, err))
 		return
