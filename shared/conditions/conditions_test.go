@@ -11,7 +11,7 @@ import (
 
 func TestSettleCutsMessages(t *testing.T) {
 	want := []metav1.Condition{{Type: "Ready", Message: strings.Repeat("x", 40000)}}
-	if got := Settle(nil, want, metav1.Now())[0].Message; len(got) != messageLimit {
+	if got := Settle(nil, nil, want, metav1.Now())[0].Message; len(got) != messageLimit {
 		t.Errorf("%d bytes are stored", len(got))
 	}
 }
@@ -19,31 +19,34 @@ func TestSettleCutsMessages(t *testing.T) {
 func TestSettle(t *testing.T) {
 	then := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	now := metav1.NewTime(then.Add(time.Minute))
+	foreign := metav1.Condition{Type: "example.com/Scanned", Status: metav1.ConditionTrue, Message: strings.Repeat("x", 5000), LastTransitionTime: then}
 	stored := []metav1.Condition{
 		{Type: "Gone", Status: metav1.ConditionTrue, LastTransitionTime: then},
 		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Old", LastTransitionTime: then},
+		foreign,
 	}
 	cases := map[string]struct{ want, settled []metav1.Condition }{
 		"the same status keeps its time, with the new reason": {
 			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New"}},
-			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New", LastTransitionTime: then}},
+			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New", LastTransitionTime: then}, foreign},
 		},
 		"another status moves it": {
 			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
-			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: now}},
+			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: now}, foreign},
 		},
 		"a new condition starts now, in the order asked for": {
 			want: []metav1.Condition{{Type: "New", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse}},
 			settled: []metav1.Condition{
 				{Type: "New", Status: metav1.ConditionTrue, LastTransitionTime: now},
 				{Type: "Ready", Status: metav1.ConditionFalse, LastTransitionTime: then},
+				foreign,
 			},
 		},
-		"nothing wanted leaves nothing": {want: nil, settled: []metav1.Condition{}},
+		"nothing wanted leaves nothing but what is another's": {want: nil, settled: []metav1.Condition{foreign}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.settled, Settle(stored, tc.want, now)); diff != "" {
+			if diff := cmp.Diff(tc.settled, Settle([]string{"Gone", "New", "Ready"}, stored, tc.want, now)); diff != "" {
 				t.Errorf("Settle (-want +got):\n%s", diff)
 			}
 		})

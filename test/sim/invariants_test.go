@@ -17,8 +17,18 @@ import (
 type ledger struct {
 	// published is the Sandbox that a claim has published, by the claim's UID.
 	published map[types.UID]types.UID
-	// slack says that two leaders have overlapped, or that a write lands late: a pool may then be too large, by one batch.
-	slack bool
+	// astray are the processes of the extensions that led beside another, or of which a write lands late: what each makes the next
+	// leader may not see in time, so that a pool may be too large by a batch of each.
+	astray map[*process]bool
+}
+
+// strays notes processes whose writes another may not see in time.
+func (l *ledger) strays(who ...*process) {
+	for _, p := range who {
+		if p.role == extensions {
+			l.astray[p] = true
+		}
+	}
 }
 
 // check looks at one change. The process is nil where it was a user's, or the cluster's own.
@@ -105,8 +115,8 @@ func (w *world) checkOwners(before, after *sandboxv1beta1.Sandbox) {
 	w.tally.Adoptions++
 }
 
-// checkPopulation : a pool is never larger than its leader has seen it ask for; while there are two, than either may have seen, by
-// one batch.
+// checkPopulation : a pool is never larger than its leader has seen it ask for; where others were astray, than any may have seen, by
+// one batch of each.
 func (w *world) checkPopulation(made *sandboxv1beta1.Sandbox) {
 	ref := ownerOf(made, extensionsv1beta1.SandboxWarmPoolKind)
 	if ref == nil || w.current == nil || w.current.of == nil {
@@ -119,9 +129,9 @@ func (w *world) checkPopulation(made *sandboxv1beta1.Sandbox) {
 		}
 	}
 	most := w.mostReplicas(w.current.of.replicas, w.current.of.poolsSeen)
-	if w.ledger.slack {
-		// The other leader may have filled the pool to any size that it was ever to have.
-		most = w.mostReplicas(0, 0) + w.settings.Batch
+	if astray := len(w.ledger.astray); astray > 0 {
+		// Each may have filled the pool to any size that it was ever to have.
+		most = w.mostReplicas(0, 0) + astray*w.settings.Batch
 	}
 	if population > most {
 		w.fail("%s: the pool has %d members, more than %d", w.current, population, most)

@@ -144,7 +144,7 @@ func (w *world) meet(c *call) {
 // delay lets a call time out that takes effect at some later moment.
 func (w *world) delay(c *call) {
 	w.late = append(w.late, c)
-	w.ledger.slack = true
+	w.ledger.strays(c.by)
 	w.refuse(c, "will land late and times out", timedOut())
 }
 
@@ -196,7 +196,7 @@ func (w *world) step() {
 
 // second makes another process lead while the first goes on.
 func (w *world) second(r role) {
-	w.ledger.slack = true
+	w.ledger.strays(w.alive(r)...)
 	w.launch(r, mostLag)
 }
 

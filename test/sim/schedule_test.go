@@ -87,7 +87,7 @@ func newWorld(seed int64, s *store) *world {
 	w := &world{
 		seed: seed, store: s, rng: rand.New(rand.NewPCG(uint64(seed), 1)),
 		settings: controllers.Settings{Observability: true, Batch: 2, Grace: 5 * time.Minute, Recheck: time.Minute},
-		ledger:   ledger{published: map[types.UID]types.UID{}},
+		ledger:   ledger{published: map[types.UID]types.UID{}, astray: map[*process]bool{}},
 	}
 	s.check = w.check
 	return w

@@ -250,7 +250,7 @@ func (w *world) crash(p *process) {
 			w.pending = append(w.pending, c)
 		} else if c.verb.writes() && w.rng.IntN(4) == 0 {
 			w.late = append(w.late, c)
-			w.ledger.slack = true
+			w.ledger.strays(p)
 		}
 	}
 	w.mu.Unlock()

@@ -132,7 +132,10 @@ func (r *Reconciler) actOnPod(ctx context.Context, sandbox *sandboxv1beta1.Sandb
 		d.fail(d.podError)
 	}
 	for _, pod := range action.remove {
-		d.fail(r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod))
+		if err := r.remove(ctx, &corev1.Pod{}, sandbox.Namespace, pod); err != nil {
+			d.kept = append(d.kept, pod.uid)
+			d.fail(err)
+		}
 	}
 }
 

@@ -32,7 +32,9 @@ const (
 )
 
 func invalid() error {
-	return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "box", nil)
+	err := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "box", nil)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec", Message: "wrong"}}
+	return err
 }
 
 func TestConditionsOfARunningSandbox(t *testing.T) {

@@ -33,6 +33,8 @@ type seen struct {
 	specHash string
 	// podsUnknown says that the Pods could not be read.
 	podsUnknown bool
+	// podsStay says that a Pod was to be deleted and could not be.
+	podsStay bool
 	// podNameStands says that the Pod that the Sandbox's annotation names exists, whosoever it is.
 	podNameStands bool
 	// around is read only for a Sandbox whose status says that an obstacle blocks it.

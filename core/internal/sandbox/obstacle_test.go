@@ -80,7 +80,7 @@ func troubles() map[string]trouble {
 			},
 		},
 		"a policy that denies Pods": {
-			prepare: world.denyPods,
+			prepare: func(w world) { w.denyPods(admissionregistrationv1.Create, w.tryPod) },
 			reason:  sandboxv1beta1.ReasonReconcilerError, event: sandboxv1beta1.EventSandboxPodCreateFailed,
 			message: "denied request: no Pods today",
 			heal:    world.allowPods,
@@ -153,50 +153,6 @@ func (w world) defaultLimit() *corev1.LimitRange {
 			Type: corev1.LimitTypeContainer, Default: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
 		}}},
 	}
-}
-
-func (w world) policy() *admissionregistrationv1.ValidatingAdmissionPolicy {
-	return &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-				}}},
-			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no Pods today"}},
-		},
-	}
-}
-
-// denyPods returns once the policy is in force.
-func (w world) denyPods() {
-	w.t.Helper()
-	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}
-	for _, obj := range []client.Object{w.policy(), binding} {
-		w.must("creating the policy", w.user.Create(context.Background(), obj))
-		w.t.Cleanup(func() { _ = w.user.Delete(context.Background(), obj) })
-	}
-	testkit.Eventually(w.t, "the policy to be in force", func() error {
-		probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
-		probe.Spec.Containers = []corev1.Container{{Name: "main", Image: "image:1"}}
-		if err := w.user.Create(context.Background(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "no Pods today") {
-			return fmt.Errorf("a Pod is answered: %w", err)
-		}
-		return nil
-	})
-}
-
-func (w world) allowPods() {
-	w.t.Helper()
-	w.must("deleting the policy", w.user.Delete(context.Background(), w.policy()))
 }
 
 // setQuota does the part of the quota controller too, which is not here: it writes the status that admission goes by.

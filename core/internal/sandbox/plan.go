@@ -111,6 +111,7 @@ type done struct {
 	removed  bool            // the Sandbox itself was deleted
 	outdated bool            // the Sandbox has changed since it was seen: decide anew
 	podError error           // why there is no Pod, or not the wanted one
+	kept     []types.UID     // Pods that could not be deleted
 	errors   []error         // everything that went wrong, podError included
 }
 

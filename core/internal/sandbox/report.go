@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -140,17 +141,18 @@ func afterActing(s seen, p plan, d done) seen {
 		s.pods, s.foreignPod = []*corev1.Pod{d.pod}, nil
 	}
 	if len(p.pod.remove) > 0 {
-		s.pods = terminating(s.pods, s.now)
+		s.pods = terminating(s.pods, d.kept, s.now)
+		s.podsStay = len(d.kept) > 0
 	}
 	return s
 }
 
-// terminating returns copies of pods that are on their way out.
-func terminating(pods []*corev1.Pod, now time.Time) []*corev1.Pod {
+// terminating returns copies of pods that are on their way out, but for those kept.
+func terminating(pods []*corev1.Pod, kept []types.UID, now time.Time) []*corev1.Pod {
 	copies := make([]*corev1.Pod, 0, len(pods))
 	for _, pod := range pods {
 		leaving := *pod
-		if leaving.DeletionTimestamp == nil {
+		if leaving.DeletionTimestamp == nil && !slices.Contains(kept, pod.UID) {
 			leaving.DeletionTimestamp = &metav1.Time{Time: now}
 		}
 		copies = append(copies, &leaving)
@@ -190,6 +192,12 @@ func selector(s seen) string {
 	return sandboxv1beta1.LabelSandboxNameHash + "=" + nameHashLabel(s.sandbox)[sandboxv1beta1.LabelSandboxNameHash]
 }
 
+// ownConditions are the types that this controller writes; the others in a status are somebody else's.
+var ownConditions = []string{
+	sandboxv1beta1.ConditionSuspended, sandboxv1beta1.ConditionPodScheduled, sandboxv1beta1.ConditionReady,
+	sandboxv1beta1.ConditionPodTemplateDrifted, sandboxv1beta1.ConditionPodRecreating, sandboxv1beta1.ConditionFinished,
+}
+
 func allConditions(s seen, failures []error) []metav1.Condition {
 	var all []metav1.Condition
 	for _, current := range []*metav1.Condition{
@@ -207,5 +215,5 @@ func allConditions(s seen, failures []error) []metav1.Condition {
 		}
 		all = append(all, kept)
 	}
-	return conditions.Settle(s.sandbox.Status.Conditions, all, metav1.NewTime(s.now))
+	return conditions.Settle(ownConditions, s.sandbox.Status.Conditions, all, metav1.NewTime(s.now))
 }

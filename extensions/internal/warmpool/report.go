@@ -94,7 +94,8 @@ func desiredStatus(s seen, d done) extensionsv1beta1.SandboxWarmPoolStatus {
 	}
 	progressing := progressingCondition(s, d)
 	progressing.Type, progressing.ObservedGeneration = extensionsv1beta1.ConditionProgressing, s.pool.Generation
-	status.Conditions = conditions.Settle(s.pool.Status.Conditions, []metav1.Condition{progressing}, metav1.NewTime(s.now))
+	status.Conditions = conditions.Settle([]string{extensionsv1beta1.ConditionProgressing}, s.pool.Status.Conditions,
+		[]metav1.Condition{progressing}, metav1.NewTime(s.now))
 	return status
 }
 

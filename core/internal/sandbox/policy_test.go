@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/testkit"
+)
+
+func (w world) policy(operation admissionregistrationv1.OperationType) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	return &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{operation},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+				}}},
+			},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no Pods today"}},
+		},
+	}
+}
+
+// denyPods sets up a policy against an operation on Pods, and returns once it is in force, by what try is answered.
+func (w world) denyPods(operation admissionregistrationv1.OperationType, try func() error) {
+	w.t.Helper()
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	for _, obj := range []client.Object{w.policy(operation), binding} {
+		w.must("creating the policy", w.user.Create(context.Background(), obj))
+		w.t.Cleanup(func() { _ = w.user.Delete(context.Background(), obj) })
+	}
+	testkit.Eventually(w.t, "the policy to be in force", func() error {
+		if err := try(); err == nil || !strings.Contains(err.Error(), "no Pods today") {
+			return fmt.Errorf("it is answered: %w", err)
+		}
+		return nil
+	})
+}
+
+// tryPod makes a Pod that is not kept.
+func (w world) tryPod() error {
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
+	probe.Spec.Containers = []corev1.Container{{Name: "main", Image: "image:1"}}
+	return w.user.Create(context.Background(), probe, client.DryRunAll)
+}
+
+func (w world) allowPods() {
+	w.t.Helper()
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	w.must("deleting the policy", w.user.Delete(context.Background(), policy))
+}
+
+// A Pod that may not be deleted runs on: nothing says that it is on its way out.
+func TestARefusedSuspensionIsTold(t *testing.T) {
+	w := newWorld(t)
+	box := w.create()
+	w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "Pod is Ready")
+	w.denyPods(admissionregistrationv1.Delete, func() error { return w.user.Delete(context.Background(), w.pod(), client.DryRunAll) })
+	w.edit(box, suspended)
+	w.waitForReady(box, sandboxv1beta1.ReasonReconcilerError, `deleting Pod "box"`)
+	if told := lines(box.Status.Conditions)[0]; told != "Suspended=False NotSuspended: Pod could not be deleted. Sandbox is not suspended" {
+		t.Error(told)
+	}
+	if len(box.Status.PodIPs) == 0 {
+		t.Error("the Pod's addresses are gone")
+	}
+	w.allowPods()
+	w.waitForReady(box, sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspended")
+}
+
+func TestConditionsOfOthersAreKept(t *testing.T) {
+	w := newWorld(t)
+	box := w.create()
+	w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "Pod is Ready")
+	patch := `[{"op":"add","path":"/status/conditions/-","value":` +
+		`{"type":"example.com/Scanned","status":"True","reason":"Clean","message":"nothing found","lastTransitionTime":"2026-01-01T00:00:00Z"}}]`
+	w.must("adding a condition", w.user.Status().Patch(context.Background(), box, client.RawPatch(types.JSONPatchType, []byte(patch))))
+	w.edit(box, suspended)
+	w.waitFor(box, suspendedLine, "Ready=False SandboxSuspended: Sandbox is suspended", "example.com/Scanned=True Clean: nothing found")
+}
