@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -54,8 +55,8 @@ type Program struct {
 	Setup func(context.Context, Environment) error
 }
 
-// inertGroup is the name of the group of flags that do nothing.
-const inertGroup = "Without effect in this binary"
+// inertGroup is the name of the group of flags that do nothing; help puts "flags" behind it.
+const inertGroup = "Other controller's"
 
 // Run parses args and works until ctx ends. Complaints go to stderr, one line each; the result is the exit code.
 func Run(ctx context.Context, program Program, args []string, stdout, stderr io.Writer) int {
@@ -101,12 +102,31 @@ func parse(program Program, groups cliflag.NamedFlagSets, args []string) (*pflag
 		all.AddFlagSet(groups.FlagSets[name])
 	}
 	if err := all.Parse(args); err != nil {
+		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			return nil, outOfBounds(wrong.GetFlag().Name, wrong.GetValue(), "must be "+kindOfValue(wrong.GetFlag().Value.Type()))
+		}
 		return nil, err
 	}
 	if rest := all.Args(); len(rest) > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: everything is set by flags", rest[0])
 	}
 	return all, nil
+}
+
+// kindOfValue describes what a type of flag takes.
+func kindOfValue(flagType string) string {
+	switch flagType {
+	case "int":
+		return "a whole number"
+	case "float32", "float64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a duration like 30s or 1m30s"
+	default:
+		return "of type " + flagType
+	}
 }
 
 // inert are the flags of a set that were given.
@@ -123,7 +143,11 @@ func inert(flags *pflag.FlagSet) []*pflag.Flag {
 func printHelp(out io.Writer, program Program, groups cliflag.NamedFlagSets) {
 	fmt.Fprintf(out, "%s\n\nUsage:\n  %s [flags]\n", program.Summary, program.Name)
 	const columns = 120
-	cliflag.PrintSections(out, groups, columns)
+	var sections strings.Builder
+	cliflag.PrintSections(&sections, groups, columns)
+	for line := range strings.Lines(sections.String()) {
+		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
+	}
 }
 
 // firstLine unwraps joined errors: users mend one flag at a time.

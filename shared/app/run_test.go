@@ -44,7 +44,7 @@ func TestRunEndsWithOneLineAndACode(t *testing.T) {
 		},
 		"a value that cannot be read": {
 			args: []string{"--test-workers=many"}, code: ExitUsage,
-			stderr: "test-controller: invalid argument \"many\" for \"--test-workers\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see --help\n",
+			stderr: "test-controller: --test-workers=many: must be a whole number; see --help\n",
 		},
 		"an argument that is no flag": {
 			args: []string{"start"}, code: ExitUsage,
@@ -76,7 +76,7 @@ func TestRunEndsWithOneLineAndACode(t *testing.T) {
 		},
 		"a flag of another binary, with a value that cannot be read": {
 			args: []string{"--other-workers=many"}, code: ExitUsage,
-			stderr: "test-controller: invalid argument \"many\" for \"--other-workers\" flag: strconv.ParseInt: parsing \"many\": invalid syntax; see --help\n",
+			stderr: "test-controller: --other-workers=many: must be a whole number; see --help\n",
 		},
 		"no connection at all": {
 			args: []string{"--api-connections=0"}, code: ExitFailed,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -36,4 +37,10 @@ func IsOfObject(err error) bool {
 	default:
 		return false
 	}
+}
+
+// IsNamespaceGoing reports whether err refuses an object since its namespace is being deleted, and takes all that is in it
+// along: nothing can be made there any more, not even an Event.
+func IsNamespaceGoing(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -173,3 +173,21 @@ func TestIsOfObject(t *testing.T) {
 		})
 	}
 }
+
+func TestIsNamespaceGoing(t *testing.T) {
+	api, err := client.New(apiServer.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := testkit.Namespace(t, api)
+	if err := api.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	refused := api.Create(context.Background(), configMap(namespace, named("box")))
+	if !IsNamespaceGoing(fmt.Errorf("creating: %w", refused)) {
+		t.Errorf("the namespace is going: %v", refused)
+	}
+	if missing := api.Create(context.Background(), configMap(namespace+"-not", named("box"))); missing == nil || IsNamespaceGoing(missing) {
+		t.Errorf("there is no such namespace: %v", missing)
+	}
+}

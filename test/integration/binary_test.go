@@ -54,11 +54,14 @@ func TestHelpGroupsTheFlags(t *testing.T) {
 			}
 			for _, want := range append(own[name],
 				"Usage:\n  "+name+" [flags]", "Leader election flags:", "Metrics flags:", "API client flags:",
-				"Health flags:", "Logging flags:", "Other flags:", "Without effect in this binary flags:", "--leader-elect-retry-period",
+				"Health flags:", "Logging flags:", "Other flags:", "Other controller's flags:", "--leader-elect-retry-period",
 			) {
 				if !strings.Contains(stdout, want) {
 					t.Errorf("help lacks %q:\n%s", want, stdout)
 				}
+			}
+			if strings.Contains(stdout, " \n") {
+				t.Errorf("a line of help ends with blanks:\n%s", stdout)
 			}
 		})
 	}

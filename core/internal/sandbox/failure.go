@@ -4,9 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
@@ -54,12 +51,6 @@ func failureMessage(failures []error) string {
 	return prefix + strings.Join(texts, "; ")
 }
 
-// isPointless says whether trying again is in vain though nothing is wrong with the Sandbox: its namespace is going, and takes
-// it along.
-func isPointless(err error) bool {
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
 // isWithheld says whether the API server was not asked, since an obstacle was seen to stand.
 func isWithheld(err error) bool {
 	obstacle, ok := errors.AsType[blocked](err)
@@ -70,7 +61,7 @@ func isWithheld(err error) bool {
 func retryable(failures []error) error {
 	var passing []error
 	for _, err := range failures {
-		if !isPermanent(err) && !isPointless(err) && !isWithheld(err) {
+		if !isPermanent(err) && !refusals.IsNamespaceGoing(err) && !isWithheld(err) {
 			passing = append(passing, err)
 		}
 	}

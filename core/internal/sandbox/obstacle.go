@@ -14,6 +14,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/core/internal/quota"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // blocked is the failure of a child that some object of the cluster stands in the way of. It passes when that object changes.
@@ -103,7 +104,7 @@ func observeSurroundings(ctx context.Context, reader client.Reader, sandbox *san
 func (r *Reconciler) explain(ctx context.Context, sandbox *sandboxv1beta1.Sandbox, child client.Object, refusal error) error {
 	explanation := surroundings.obstacle
 	switch {
-	case isPointless(refusal):
+	case refusals.IsNamespaceGoing(refusal):
 		return refusal
 	case apierrors.IsInvalid(refusal):
 		explanation = surroundings.spoiler

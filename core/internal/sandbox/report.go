@@ -16,8 +16,10 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/conditions"
+	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // pauseOutdated is how soon a Sandbox is decided about anew that changed while it was being deleted.
@@ -25,7 +27,12 @@ const pauseOutdated = 100 * time.Millisecond
 
 // report writes what has become of the Sandbox: its status, if it changed, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
-	r.recorder.Emit(s.sandbox, childEvents(s, p, d)...)
+	recorder := r.recorder
+	if slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing) {
+		// The namespace takes no Events any more.
+		recorder = events.Discard()
+	}
+	recorder.Emit(s.sandbox, childEvents(s, p, d)...)
 	if d.removed {
 		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
 		r.metrics.removed(s.sandbox)
@@ -33,7 +40,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 	}
 	r.metrics.watch(s)
 	wanted := desiredStatus(afterActing(s, p, d), d.errors, r.clusterDomain)
-	held, err := r.writeStatus(ctx, s, wanted, d.podError)
+	held, err := r.writeStatus(ctx, s, wanted, d.podError, recorder)
 	if err != nil {
 		return reconcile.Failed(errors.Join(append(d.errors, err)...))
 	}
@@ -41,7 +48,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
-func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, podError error) (time.Duration, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, podError error, recorder events.Recorder) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(s.sandbox)
 	body, err := apply.Status(s.sandbox.UID, s.sandbox.Status, wanted)
 	if err != nil {
@@ -70,7 +77,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
-	r.recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
+	recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
 	r.metrics.count(s, wanted)
 	return 0, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // pauseOutdated is how soon a claim is decided about anew of which something has changed meanwhile.
@@ -41,7 +43,9 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 		if err := r.publish(ctx, s, wanted, body); err != nil {
 			return reconcile.Outcome{}, err
 		}
-		r.recorder.Emit(s.claim, statusEvents(s, d, wanted)...)
+		if !slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing) {
+			r.recorder.Emit(s.claim, statusEvents(s, d, wanted)...)
+		}
 	}
 	return outcome(p, d), nil
 }
@@ -80,6 +84,8 @@ func outcome(p plan, d done) reconcile.Outcome {
 	switch {
 	case err == nil:
 		return reconcile.Wait(wake)
+	case refusals.IsNamespaceGoing(err):
+		return reconcile.Stalled(extensionsv1beta1.ReasonReconcilerError)
 	case errors.As(err, &stalled) && len(d.errors) == 1:
 		if wake > 0 {
 			return reconcile.Wait(wake)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 const (
@@ -32,22 +34,28 @@ const messageProgressing = "The pool has its replicas or comes nearer to them"
 
 // report writes the status of the pool, once a second at most, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
+	recorder := r.recorder
+	going := slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing)
+	if going {
+		// The namespace takes no Events any more.
+		recorder = events.Discard()
+	}
 	wanted := desiredStatus(s, d)
-	held, err := r.writeStatus(ctx, s, wanted)
+	held, err := r.writeStatus(ctx, s, wanted, recorder)
 	d.fail(err)
 	if d.outdated {
 		p.wakeWithin(pauseOutdated)
 	}
 	p.wakeWithin(held)
-	if err := errors.Join(d.errors...); err != nil {
-		r.recorder.Emit(s.pool, createFailures(d)...)
+	if err := errors.Join(d.errors...); err != nil && !going {
+		recorder.Emit(s.pool, createFailures(d)...)
 		return reconcile.Failed(err)
 	}
 	return reconcile.Wait(p.wake)
 }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
-func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus) (time.Duration, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus, recorder events.Recorder) (time.Duration, error) {
 	body, err := apply.Status(s.pool.UID, s.pool.Status, wanted)
 	if err != nil || body == nil {
 		return 0, err
@@ -73,7 +81,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv
 	case err != nil:
 		return 0, fmt.Errorf("patching the status of SandboxWarmPool %q: %w", s.pool.Name, err)
 	}
-	r.recorder.Emit(s.pool, statusEvents(s.pool.Status, wanted)...)
+	recorder.Emit(s.pool, statusEvents(s.pool.Status, wanted)...)
 	return 0, nil
 }
 
