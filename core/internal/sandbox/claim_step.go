@@ -49,7 +49,7 @@ func isNamed(name string) func(sandboxv1beta1.PersistentVolumeClaimTemplate) boo
 
 // leavingClaim holds the Pod back: made now, it would be bound to a disk that is about to go.
 func leavingClaim(claim string) error {
-	return refusal("PersistentVolumeClaim \"" + claim + "\" is being deleted: the Pod is made once it is gone and made anew")
+	return awaited("PersistentVolumeClaim \"" + claim + "\" is being deleted: the Pod is made once it is gone and made anew")
 }
 
 func adoptClaim(claim *corev1.PersistentVolumeClaim, sandbox *sandboxv1beta1.Sandbox) *metadataPatch {

@@ -67,7 +67,15 @@ func TestConditionsOfARunningSandbox(t *testing.T) {
 		"a failure that may pass":                     {seenWith(box), []error{errors.New("boom")}, []string{notSuspendedLine, "Ready=False ReconcilerError: Error seen: boom"}},
 		"a failure that is final":                     {seenWith(box), []error{invalid()}, []string{notSuspendedLine, `Ready=False InvalidConfiguration: Error seen: Pod "box" is invalid`}},
 		"a final failure beside one that may pass":    {seenWith(box), []error{invalid(), errors.New("boom")}, []string{notSuspendedLine, `Ready=False ReconcilerError: Error seen: Pod "box" is invalid; boom`}},
-		"Pods that cannot be read":                    {seenWith(box, func(s *seen) { s.podsUnknown = true }), []error{errors.New("boom")}, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined", "Ready=False ReconcilerError: Error seen: boom"}},
+		"a disk on its way out": {
+			seenWith(box), []error{leavingClaim("data-box")},
+			[]string{notSuspendedLine, `Ready=False DependenciesNotReady: PersistentVolumeClaim "data-box" is being deleted: the Pod is made once it is gone and made anew`},
+		},
+		"a disk on its way out, beside a failure": {
+			seenWith(box), []error{leavingClaim("data-box"), errors.New("boom")},
+			[]string{notSuspendedLine, `Ready=False ReconcilerError: Error seen: PersistentVolumeClaim "data-box" is being deleted: the Pod is made once it is gone and made anew; boom`},
+		},
+		"Pods that cannot be read": {seenWith(box, func(s *seen) { s.podsUnknown = true }), []error{errors.New("boom")}, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined", "Ready=False ReconcilerError: Error seen: boom"}},
 		"a spec that the Pod was not made from (A1.29)": {
 			seenWith(box, withPods(runningPod()), func(s *seen) { s.specHash = "newer" }), nil,
 			[]string{notSuspendedLine, scheduledLine, readyLine, "PodTemplateDrifted=True PodSpecChanged: podTemplate.spec has changed since the Pod was created; suspend and resume the Sandbox to apply it"},

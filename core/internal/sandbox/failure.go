@@ -13,6 +13,9 @@ func failureReason(err error) string {
 	if obstacle, ok := errors.AsType[blocked](err); ok {
 		return obstacle.reason
 	}
+	if isAwaited(err) {
+		return sandboxv1beta1.ReasonDependenciesNotReady
+	}
 	if isPermanent(err) {
 		return sandboxv1beta1.ReasonInvalidConfiguration
 	}
@@ -28,22 +31,33 @@ func isPermanent(err error) bool {
 	return !isBlocked && refusals.IsOfObject(err)
 }
 
-// worst is the error that decides about the condition: one that will pass keeps the others from being final.
+// worst is the error that decides about the condition: one that will pass keeps the others from being final, and what is merely
+// awaited says less than what went wrong.
 func worst(failures []error) error {
+	decisive := failures[0]
 	for _, err := range failures {
-		if !isPermanent(err) {
+		switch {
+		case isPermanent(err):
+		case isAwaited(err):
+			decisive = err
+		default:
 			return err
 		}
 	}
-	return failures[0]
+	return decisive
 }
 
-// failureMessage tells all failures; an obstacle needs no word of the errors that it brought about.
+func isAwaited(err error) bool {
+	_, ok := errors.AsType[awaited](err)
+	return ok
+}
+
+// failureMessage tells all failures; what is awaited is none, and an obstacle needs no word of the errors that it brought about.
 func failureMessage(failures []error) string {
 	texts := make([]string, 0, len(failures))
 	prefix := ""
 	for _, err := range failures {
-		if _, ok := errors.AsType[blocked](err); !ok {
+		if _, isBlocked := errors.AsType[blocked](err); !isBlocked && !isAwaited(err) {
 			prefix = "Error seen: "
 		}
 		texts = append(texts, err.Error())

@@ -99,6 +99,11 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// awaited says what has to go first. Nothing is wrong, and no event need tell that it is gone.
+type awaited string
+
+func (a awaited) Error() string { return string(a) }
+
 // invalidSpec says what is wrong with the spec itself: nothing is tried until it changes.
 type invalidSpec string
 
