@@ -40,6 +40,8 @@ type Environment struct {
 
 // newEnvironment makes the manager and what stands beside it. The second result ends tracing.
 func newEnvironment(ctx context.Context, program Program, config *rest.Config, log logr.Logger) (Environment, func(), error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(eventsBackstage())
 	options, err := managerOptions(program, config, log)
 	if err != nil {
 		return Environment{}, nil, err
