@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 )
@@ -81,10 +80,9 @@ func TestACommitIsNotedBeforeTheAnnotationIsAwaited(t *testing.T) {
 		r := newReconciler(newCluster(t, interceptor.Funcs{Patch: patch}, memberNamed("a"), claim), members)
 		r.observability = true
 		d := done{claimVersion: claim.ResourceVersion}
-		var took *sandboxv1beta1.Sandbox
 		r.take(t.Context(), seenWith(claim), taking{pool: "uid-pool", namespace: "ns"}, &d)
-		if took = d.sandbox; took == nil || !noted {
-			t.Errorf("took %v, noted %v, errors %v", took, noted, d.errors)
+		if d.sandbox == nil || !noted {
+			t.Errorf("took %v, noted %v, errors %v", d.sandbox, noted, d.errors)
 		}
 	})
 }
