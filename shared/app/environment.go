@@ -29,6 +29,9 @@ import (
 // tracingShutdown bounds the wait for the last spans to be taken.
 const tracingShutdown = 5 * time.Second
 
+// probeTimeout is how long the readiness probe waits for the informers before it says no.
+const probeTimeout = time.Second
+
 // Environment is what controllers are set up in.
 type Environment struct {
 	Manager manager.Manager
@@ -129,7 +132,9 @@ func addProbes(mgr manager.Manager) error {
 		return fmt.Errorf("adding the liveness probe: %w", err)
 	}
 	synced := func(request *http.Request) error {
-		if !mgr.GetCache().WaitForCacheSync(request.Context()) {
+		ctx, cancel := context.WithTimeout(request.Context(), probeTimeout)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
 			return errors.New("the informers have not synced yet")
 		}
 		return nil

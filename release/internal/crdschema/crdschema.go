@@ -79,7 +79,7 @@ func Strip(crd *apiextensionsv1.CustomResourceDefinition) {
 	})
 }
 
-// Process reads a CustomResourceDefinition as controller-gen writes it, strips it and gives it back as a file.
+// Process reads a CustomResourceDefinition as controller-gen writes it, strips and bounds it, and gives it back as a file.
 // It is an error if the result is larger than MaxBytes.
 func Process(file []byte) ([]byte, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
@@ -87,6 +87,7 @@ func Process(file []byte) ([]byte, error) {
 		return nil, fmt.Errorf("reading a CustomResourceDefinition: %w", err)
 	}
 	Strip(&crd)
+	Bound(&crd)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&crd)
 	if err != nil {
 		return nil, fmt.Errorf("converting CustomResourceDefinition %q: %w", crd.Name, err)
