@@ -112,7 +112,7 @@ func suspendedCondition(s seen) *metav1.Condition {
 		return condition(kind, metav1.ConditionUnknown, sandboxv1beta1.ReasonPodStateUnknown,
 			"Pod state is unknown. Sandbox suspension cannot be confirmed")
 	case s.podsStay:
-		return condition(kind, metav1.ConditionFalse, sandboxv1beta1.ReasonNotSuspended, "Pod could not be deleted. Sandbox is not suspended")
+		return condition(kind, metav1.ConditionFalse, sandboxv1beta1.ReasonPodTerminating, "Pod could not be deleted. Sandbox is suspending")
 	case len(s.pods) > 0:
 		return condition(kind, metav1.ConditionFalse, sandboxv1beta1.ReasonPodTerminating, "Pod is terminating. Sandbox is suspending")
 	case s.foreignPod != nil:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,6 +88,7 @@ func latencyBuckets() []float64 {
 // watch starts the clock of what a Sandbox is in the middle of. A creation is told to the second: it counts from when it was first
 // seen, if that was within the second.
 func (m *Metrics) watch(s seen) {
+	m.watchTurn(s)
 	doing, since := stageOf(s.sandbox)
 	start := since.Time
 	switch {
@@ -96,6 +98,26 @@ func (m *Metrics) watch(s seen) {
 		start = s.now
 	}
 	m.laps.Start(lapKey{client.ObjectKeyFromObject(s.sandbox), doing}, start)
+}
+
+// watchTurn starts the clock of a suspension or a resume when the spec is first seen to ask for it: the status may tell of it together
+// with its end.
+func (m *Metrics) watchTurn(s seen) {
+	key := client.ObjectKeyFromObject(s.sandbox)
+	mode := meta.FindStatusCondition(s.sandbox.Status.Conditions, sandboxv1beta1.ConditionSuspended)
+	if mode == nil || s.expired() {
+		return
+	}
+	toldSuspended := mode.Reason != sandboxv1beta1.ReasonNotSuspended
+	wanted, other := resuming, suspending
+	if s.suspended() {
+		wanted, other = suspending, resuming
+	}
+	if s.suspended() == toldSuspended {
+		m.laps.Forget(lapKey{key, other})
+		return
+	}
+	m.laps.Start(lapKey{key, wanted}, s.now)
 }
 
 // count records what a status that was just written says for the first time.
@@ -113,7 +135,7 @@ func (m *Metrics) count(s seen, written sandboxv1beta1.SandboxStatus) {
 		case becameReady:
 			m.countReady(s, owned, with)
 		case suspendRequested:
-			m.restart(lapKey{key, suspending}, s.now)
+			m.laps.Forget(lapKey{key, resuming})
 			m.suspends.With(with(labelResult, resultRequested)).Inc()
 		case suspendFailed:
 			m.suspends.With(with(labelResult, resultError)).Inc()
@@ -121,7 +143,7 @@ func (m *Metrics) count(s seen, written sandboxv1beta1.SandboxStatus) {
 			m.suspends.With(with(labelResult, resultPodTerminated)).Inc()
 			observe(m.laps, lapKey{key, suspending}, s.now, m.suspended.With(owned))
 		case resumeRequested:
-			m.restart(lapKey{key, resuming}, s.now)
+			m.laps.Forget(lapKey{key, suspending})
 			m.resumes.With(with(labelResult, resultRequested)).Inc()
 		case resumeFailed:
 			if m.laps.Running(lapKey{key, resuming}) {
@@ -153,11 +175,6 @@ func (m *Metrics) removed(sandbox *sandboxv1beta1.Sandbox) {
 	labels := ownedLabels(sandbox)
 	labels[labelPolicy] = string(sandbox.Spec.ShutdownPolicy)
 	m.expired.With(labels).Inc()
-}
-
-func (m *Metrics) restart(key lapKey, at time.Time) {
-	m.laps.Forget(key)
-	m.laps.Start(key, at)
 }
 
 // forget drops what is known of a Sandbox that is gone.

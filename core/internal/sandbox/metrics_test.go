@@ -89,6 +89,39 @@ func TestALifeIsCountedOnce(t *testing.T) {
 	})
 }
 
+// What is told together took as long as what is told step by step.
+func TestLatenciesCountFromTheEdit(t *testing.T) {
+	w := newWorld(t)
+	box := w.create()
+	w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "")
+	for range 2 {
+		w.edit(box, suspended)
+		w.waitForReady(box, sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspended")
+		w.edit(box, func(s *sandboxv1beta1.Sandbox) { s.Spec.OperatingMode = sandboxv1beta1.OperatingModeRunning })
+		w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "")
+	}
+	testkit.Eventually(t, "the latencies", func() error {
+		families, err := w.metrics.Gather()
+		if err != nil {
+			return err
+		}
+		found := 0
+		for _, family := range families {
+			if name := family.GetName(); name != "agent_sandbox_suspend_latency_ms" && name != "agent_sandbox_resume_latency_ms" {
+				continue
+			}
+			found++
+			if took := family.Metric[0].GetHistogram(); took.GetSampleCount() != 2 || took.GetSampleSum() <= 0 {
+				return fmt.Errorf("%s: %d took %v ms in all", family.GetName(), took.GetSampleCount(), took.GetSampleSum())
+			}
+		}
+		if found != 2 {
+			return fmt.Errorf("%d of them are served", found)
+		}
+		return nil
+	})
+}
+
 // Whatever users write into labels, there are few values: each is a time series for ever.
 func TestLabelValuesAreBounded(t *testing.T) {
 	forged := sandboxWith(func(s *sandboxv1beta1.Sandbox) {

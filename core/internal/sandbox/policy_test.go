@@ -74,7 +74,7 @@ func TestARefusedSuspensionIsTold(t *testing.T) {
 	w.denyPods(admissionregistrationv1.Delete, func() error { return w.user.Delete(context.Background(), w.pod(), client.DryRunAll) })
 	w.edit(box, suspended)
 	w.waitForReady(box, sandboxv1beta1.ReasonReconcilerError, `deleting Pod "box"`)
-	if told := lines(box.Status.Conditions)[0]; told != "Suspended=False NotSuspended: Pod could not be deleted. Sandbox is not suspended" {
+	if told := lines(box.Status.Conditions)[0]; told != "Suspended=False PodTerminating: Pod could not be deleted. Sandbox is suspending" {
 		t.Error(told)
 	}
 	if len(box.Status.PodIPs) == 0 {
