@@ -81,6 +81,8 @@ const (
 	EventSandboxPodCreated = "SandboxPodCreated"
 	// EventSandboxPodCreateFailed : the API server refused the Pod.
 	EventSandboxPodCreateFailed = "SandboxPodCreateFailed"
+	// EventSandboxReconcileFailed : something else than the Pod's creation failed, as that of the Service or the Pod's deletion.
+	EventSandboxReconcileFailed = "SandboxReconcileFailed"
 	// EventSandboxPodUnschedulable : the Pod finds no node, or is not to be scheduled yet.
 	EventSandboxPodUnschedulable = "SandboxPodUnschedulable"
 	// EventSandboxReady : the Sandbox became Ready.

@@ -180,6 +180,7 @@ func TestOutcome(t *testing.T) {
 		"but in the last minute the expiry is not missed": {wake: soon, done: done{errors: []error{boom}}, want: reconcile.RetryWithin(retryBeforeWake, errors.Join(boom))},
 		"a final failure waits for another spec":          {done: done{errors: []error{invalid()}}, want: reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)},
 		"or for the expiry":                               {wake: later, done: done{errors: []error{invalid()}}, want: reconcile.Wait(later)},
+		"for a disk to go the cache is looked at":         {done: done{errors: []error{leavingClaim("data-box")}}, want: reconcile.Wait(pauseAwaited)},
 		"in a namespace that is going nothing is retried": {done: done{errors: []error{terminating}}, want: reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)},
 	}
 	for name, tc := range cases {

@@ -13,11 +13,12 @@ import (
 
 // Actions of the Events, as the events API wants them beside the reason.
 const (
-	actionCreate  = "Create"
-	actionSuspend = "Suspend"
-	actionResume  = "Resume"
-	actionExpire  = "Expire"
-	actionObserve = "Observe"
+	actionCreate    = "Create"
+	actionSuspend   = "Suspend"
+	actionResume    = "Resume"
+	actionExpire    = "Expire"
+	actionObserve   = "Observe"
+	actionReconcile = "Reconcile"
 )
 
 // childEvents speak of what was done to children, and of a Sandbox that was deleted.
@@ -72,7 +73,7 @@ func transitions() []transition {
 }
 
 // statusEvents speak of what a status that was just written says for the first time.
-func statusEvents(stored, written sandboxv1beta1.SandboxStatus, podError error) []events.Event {
+func statusEvents(stored, written sandboxv1beta1.SandboxStatus, d done) []events.Event {
 	var happened []events.Event
 	for _, t := range transitions() {
 		is := meta.FindStatusCondition(written.Conditions, t.kind)
@@ -84,8 +85,12 @@ func statusEvents(stored, written sandboxv1beta1.SandboxStatus, podError error) 
 		meta.IsStatusConditionFalse(written.Conditions, sandboxv1beta1.ConditionSuspended) {
 		happened = append(happened, events.Normal(sandboxv1beta1.EventSandboxResumed, actionResume, "Sandbox is resumed"))
 	}
-	if podError != nil && readyMessage(stored) != readyMessage(written) {
-		happened = append(happened, events.Warning(sandboxv1beta1.EventSandboxPodCreateFailed, actionCreate, podError.Error()))
+	switch {
+	case readyMessage(stored) == readyMessage(written), isAwaitingOnly(d.errors):
+	case d.podError != nil:
+		happened = append(happened, events.Warning(sandboxv1beta1.EventSandboxPodCreateFailed, actionCreate, d.podError.Error()))
+	case len(d.errors) > 0:
+		happened = append(happened, events.Warning(sandboxv1beta1.EventSandboxReconcileFailed, actionReconcile, failureMessage(d.errors)))
 	}
 	return happened
 }

@@ -27,23 +27,26 @@ func TestStatusEventsTellWhatIsNew(t *testing.T) {
 	cases := map[string]struct {
 		stored, written sandboxv1beta1.SandboxStatus
 		podError        error
+		errors          []error
 		want            []events.Event
 	}{
-		"it became Ready":         {stored: status(waiting), written: status(ready), want: []events.Event{events.Normal("SandboxReady", "Observe", "Pod is Ready")}},
-		"it was Ready before":     {stored: status(ready), written: status(ready)},
-		"it became suspended":     {stored: status(notSuspended), written: status(gone), want: []events.Event{events.Normal("SandboxSuspended", "Suspend", "gone")}},
-		"it was resumed":          {stored: status(gone), written: status(notSuspended), want: []events.Event{events.Normal("SandboxResumed", "Resume", "Sandbox is resumed")}},
-		"it started, not resumed": {written: status(notSuspended)},
-		"it expired":              {stored: status(ready), written: status(is("Ready", metav1.ConditionFalse, "SandboxExpired", "Sandbox has expired")), want: []events.Event{events.Normal("SandboxExpired", "Expire", "Sandbox has expired")}},
-		"it has two Pods":         {stored: status(ready), written: status(is("Ready", metav1.ConditionFalse, "MultiplePods", "two")), want: []events.Event{events.Warning("MultiplePods", "Observe", "two")}},
-		"its Pod failed":          {written: status(is("Finished", metav1.ConditionTrue, "PodFailed", "Pod failed")), want: []events.Event{events.Warning("PodFailed", "Observe", "Pod failed")}},
-		"its Pod succeeded":       {written: status(is("Finished", metav1.ConditionTrue, "PodSucceeded", "done")), want: []events.Event{events.Normal("PodSucceeded", "Observe", "done")}},
-		"its Pod was refused":     {stored: status(waiting), written: status(failed), podError: errors.New("boom"), want: []events.Event{events.Warning("SandboxPodCreateFailed", "Create", "boom")}},
-		"and is refused again":    {stored: status(failed), written: status(failed, notSuspended), podError: errors.New("boom")},
+		"it became Ready":              {stored: status(waiting), written: status(ready), want: []events.Event{events.Normal("SandboxReady", "Observe", "Pod is Ready")}},
+		"it was Ready before":          {stored: status(ready), written: status(ready)},
+		"it became suspended":          {stored: status(notSuspended), written: status(gone), want: []events.Event{events.Normal("SandboxSuspended", "Suspend", "gone")}},
+		"it was resumed":               {stored: status(gone), written: status(notSuspended), want: []events.Event{events.Normal("SandboxResumed", "Resume", "Sandbox is resumed")}},
+		"it started, not resumed":      {written: status(notSuspended)},
+		"it expired":                   {stored: status(ready), written: status(is("Ready", metav1.ConditionFalse, "SandboxExpired", "Sandbox has expired")), want: []events.Event{events.Normal("SandboxExpired", "Expire", "Sandbox has expired")}},
+		"it has two Pods":              {stored: status(ready), written: status(is("Ready", metav1.ConditionFalse, "MultiplePods", "two")), want: []events.Event{events.Warning("MultiplePods", "Observe", "two")}},
+		"its Pod failed":               {written: status(is("Finished", metav1.ConditionTrue, "PodFailed", "Pod failed")), want: []events.Event{events.Warning("PodFailed", "Observe", "Pod failed")}},
+		"its Pod succeeded":            {written: status(is("Finished", metav1.ConditionTrue, "PodSucceeded", "done")), want: []events.Event{events.Normal("PodSucceeded", "Observe", "done")}},
+		"its Pod was refused":          {stored: status(waiting), written: status(failed), podError: errors.New("boom"), want: []events.Event{events.Warning("SandboxPodCreateFailed", "Create", "boom")}},
+		"its Service was refused":      {stored: status(waiting), written: status(failed), errors: []error{errors.New("boom")}, want: []events.Event{events.Warning("SandboxReconcileFailed", "Reconcile", "Error seen: boom")}},
+		"it awaits its old disk's end": {stored: status(waiting), written: status(is("Ready", metav1.ConditionFalse, "DependenciesNotReady", "going")), podError: leavingClaim("data-box"), errors: []error{leavingClaim("data-box")}},
+		"and is refused again":         {stored: status(failed), written: status(failed, notSuspended), podError: errors.New("boom")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, statusEvents(tc.stored, tc.written, tc.podError)); diff != "" {
+			if diff := cmp.Diff(tc.want, statusEvents(tc.stored, tc.written, done{podError: tc.podError, errors: tc.errors})); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

@@ -2,11 +2,17 @@ package sandbox
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
+
+// isAwaitingOnly says whether nothing went wrong, though not all is there yet.
+func isAwaitingOnly(failures []error) bool {
+	return len(failures) > 0 && !slices.ContainsFunc(failures, func(err error) bool { return !isAwaited(err) })
+}
 
 // failureReason is the reason of Ready for an error.
 func failureReason(err error) string {
@@ -75,7 +81,7 @@ func isWithheld(err error) bool {
 func retryable(failures []error) error {
 	var passing []error
 	for _, err := range failures {
-		if !isPermanent(err) && !refusals.IsNamespaceGoing(err) && !isWithheld(err) {
+		if !isPermanent(err) && !refusals.IsNamespaceGoing(err) && !isWithheld(err) && !isAwaited(err) {
 			passing = append(passing, err)
 		}
 	}

@@ -126,6 +126,21 @@ func TestAPodIsFoundByItsOwnerNotByName(t *testing.T) {
 	})
 }
 
+// waitForRoutes waits until the Service selects so many Pods.
+func (w world) waitForRoutes(want int) {
+	w.t.Helper()
+	testkit.Eventually(w.t, "routes", func() error {
+		service := w.service()
+		w.get(service)
+		var pods corev1.PodList
+		w.must("listing Pods", w.user.List(context.Background(), &pods, client.InNamespace(w.namespace), client.MatchingLabels(service.Spec.Selector)))
+		if len(pods.Items) != want {
+			return fmt.Errorf("%v selects %d Pods, want %d", service.Spec.Selector, len(pods.Items), want)
+		}
+		return nil
+	})
+}
+
 // A1.5: of two Pods none is chosen; the message stays the same when something else goes wrong too.
 func TestTwoPodsFailClosed(t *testing.T) {
 	w := newWorld(t)
@@ -138,6 +153,7 @@ func TestTwoPodsFailClosed(t *testing.T) {
 	if box.Status.PodIPs != nil || box.Status.Service != "" || box.Status.ServiceFQDN != "" || !w.exists(w.service()) {
 		t.Errorf("nothing routes, the Service stays: %+v", box.Status)
 	}
+	w.waitForRoutes(0)
 
 	w.edit(box, func(s *sandboxv1beta1.Sandbox) {
 		s.Spec.PodTemplate.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, Name: "Not A Name"}}
@@ -147,6 +163,7 @@ func TestTwoPodsFailClosed(t *testing.T) {
 	w.must("deleting the second Pod", w.user.Delete(context.Background(), second))
 	w.edit(box, func(s *sandboxv1beta1.Sandbox) { s.Spec.PodTemplate.Spec.Containers[0].Ports = nil })
 	w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "")
+	w.waitForRoutes(1)
 	if diff := cmp.Diff([]string{"box"}, w.podNames()); diff != "" {
 		t.Errorf("Pods (-want +got):\n%s", diff)
 	}

@@ -59,6 +59,13 @@ func troubles() map[string]trouble {
 			message: `PersistentVolumeClaim "data-box": ResourceQuota "disks-left" leaves no room for it: requests.storage (requested 1Gi of 512Mi)`,
 			heal:    func(w world) { w.setQuota("disks-left", corev1.ResourceRequestsStorage, "5Gi") },
 		},
+		"a quota for Services": {
+			prepare: func(w world) { w.setQuota("services-left", corev1.ResourceServices, "0") },
+			spec:    service(true),
+			reason:  sandboxv1beta1.ReasonQuotaExceeded, event: sandboxv1beta1.EventSandboxReconcileFailed,
+			message: `Service "box": ResourceQuota "services-left" leaves no room for it: services (requested 1 of 0)`,
+			heal:    func(w world) { w.setQuota("services-left", corev1.ResourceServices, "5") },
+		},
 		"a LimitRange": {
 			prepare: func(w world) { w.must("creating the LimitRange", w.user.Create(context.Background(), w.limitRange())) },
 			spec:    limitedTo("2"),

@@ -25,6 +25,9 @@ import (
 // pauseOutdated is how soon a Sandbox is decided about anew that changed while it was being deleted.
 const pauseOutdated = 100 * time.Millisecond
 
+// pauseAwaited is how soon the cache is looked at again for whether what has to go first is gone, in case no event tells.
+const pauseAwaited = time.Second
+
 // report writes what has become of the Sandbox: its status, if it changed, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
 	recorder := r.recorder
@@ -40,7 +43,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 	}
 	r.metrics.watch(s)
 	wanted := desiredStatus(afterActing(s, p, d), d.errors, r.clusterDomain)
-	held, err := r.writeStatus(ctx, s, wanted, d.podError, recorder)
+	held, err := r.writeStatus(ctx, s, wanted, d, recorder)
 	if err != nil {
 		return reconcile.Failed(errors.Join(append(d.errors, err)...))
 	}
@@ -48,7 +51,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
-func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, podError error, recorder events.Recorder) (time.Duration, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, d done, recorder events.Recorder) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(s.sandbox)
 	body, err := apply.Status(s.sandbox.UID, s.sandbox.Status, wanted)
 	if err != nil {
@@ -77,7 +80,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
-	recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, podError)...)
+	recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, d)...)
 	r.metrics.count(s, wanted)
 	return 0, nil
 }
@@ -99,6 +102,9 @@ func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
 	}
 	if held > 0 && (wake <= 0 || held < wake) {
 		wake = held
+	}
+	if slices.ContainsFunc(d.errors, isAwaited) && (wake <= 0 || pauseAwaited < wake) {
+		wake = pauseAwaited
 	}
 	err := retryable(d.errors)
 	switch {

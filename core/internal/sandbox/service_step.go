@@ -81,7 +81,7 @@ func serviceDrift(s seen) *servicePatch {
 
 // serviceChanges compares label, selector and, where the Service is required, ports.
 func serviceChanges(s seen) servicePatch {
-	spec := serviceSpecPatch{Selector: selectorChanges(s.service.Spec.Selector, podSelector(s.sandbox))}
+	spec := serviceSpecPatch{Selector: selectorChanges(s.service.Spec.Selector, serviceSelector(s))}
 	if serviceRequired(s.sandbox) {
 		if ports := servicePorts(&s.sandbox.Spec.PodTemplate.Spec); !samePorts(s.service.Spec.Ports, ports) {
 			spec.Ports = ports
@@ -95,6 +95,18 @@ func serviceChanges(s seen) servicePatch {
 		patch.spec = &spec
 	}
 	return patch
+}
+
+// unroutable is a label that no Pod has: a Service whose selector asks for it routes nowhere.
+const unroutable = "agents.x-k8s.io/unroutable"
+
+// serviceSelector finds the Sandbox's Pod; of several it finds none, since nobody can say which is meant.
+func serviceSelector(s seen) map[string]string {
+	selector := podSelector(s.sandbox)
+	if len(s.pods) > 1 {
+		selector[unroutable] = sandboxv1beta1.ReasonMultiplePods
+	}
+	return selector
 }
 
 func selectorChanges(have, want map[string]string) map[string]*string {
