@@ -104,6 +104,10 @@ func managerOptions(program Program, config *rest.Config, log logr.Logger) (mana
 	if options.Metrics.Authorization {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
+	live, err := client.New(config, client.Options{Scheme: program.Scheme, HTTPClient: connections.requests})
+	if err != nil {
+		return manager.Options{}, fmt.Errorf("creating a client: %w", err)
+	}
 	readYourWrites := true
 	return manager.Options{
 		Scheme:                        program.Scheme,
@@ -119,6 +123,7 @@ func managerOptions(program Program, config *rest.Config, log logr.Logger) (mana
 		RetryPeriod:                   &options.LeaderElection.RetryPeriod,
 		Cache: cache.Options{
 			HTTPClient: connections.watches, ByObject: cached, DefaultTransform: cache.TransformStripManagedFields(),
+			DefaultWatchErrorHandler: unreadable{scheme: program.Scheme, live: live, log: log}.handle,
 		},
 		Client: client.Options{
 			HTTPClient: connections.requests,
