@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,12 +21,6 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
-
-var apiServer *testkit.APIServer
-
-func TestMain(m *testing.M) {
-	os.Exit(testkit.RunTests(m, func(started *testkit.APIServer) { apiServer = started }))
-}
 
 func configMap(namespace string, modify func(*corev1.ConfigMap)) *corev1.ConfigMap {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "box"}}

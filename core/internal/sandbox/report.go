@@ -206,9 +206,11 @@ func selector(s seen) string {
 }
 
 // ownConditions are the types that this controller writes; the others in a status are somebody else's.
-var ownConditions = []string{
-	sandboxv1beta1.ConditionSuspended, sandboxv1beta1.ConditionPodScheduled, sandboxv1beta1.ConditionReady,
-	sandboxv1beta1.ConditionPodTemplateDrifted, sandboxv1beta1.ConditionPodRecreating, sandboxv1beta1.ConditionFinished,
+func ownConditions() []string {
+	return []string{
+		sandboxv1beta1.ConditionSuspended, sandboxv1beta1.ConditionPodScheduled, sandboxv1beta1.ConditionReady,
+		sandboxv1beta1.ConditionPodTemplateDrifted, sandboxv1beta1.ConditionPodRecreating, sandboxv1beta1.ConditionFinished,
+	}
 }
 
 func allConditions(s seen, failures []error) []metav1.Condition {
@@ -228,5 +230,5 @@ func allConditions(s seen, failures []error) []metav1.Condition {
 		}
 		all = append(all, kept)
 	}
-	return conditions.Settle(ownConditions, s.sandbox.Status.Conditions, all, metav1.NewTime(s.now))
+	return conditions.Settle(ownConditions(), s.sandbox.Status.Conditions, all, metav1.NewTime(s.now))
 }

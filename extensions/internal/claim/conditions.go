@@ -74,7 +74,9 @@ func finishedCondition(s seen, sandbox *sandboxv1beta1.Sandbox) *metav1.Conditio
 }
 
 // ownConditions are the types that this controller writes; the others in a status are somebody else's.
-var ownConditions = []string{extensionsv1beta1.ConditionReady, extensionsv1beta1.ConditionFinished}
+func ownConditions() []string {
+	return []string{extensionsv1beta1.ConditionReady, extensionsv1beta1.ConditionFinished}
+}
 
 func claimConditions(s seen, d done, sandbox *sandboxv1beta1.Sandbox) []metav1.Condition {
 	var all []metav1.Condition
@@ -85,5 +87,5 @@ func claimConditions(s seen, d done, sandbox *sandboxv1beta1.Sandbox) []metav1.C
 			all = append(all, kept)
 		}
 	}
-	return conditions.Settle(ownConditions, s.claim.Status.Conditions, all, metav1.NewTime(s.now))
+	return conditions.Settle(ownConditions(), s.claim.Status.Conditions, all, metav1.NewTime(s.now))
 }
