@@ -31,14 +31,14 @@ func TestSettle(t *testing.T) {
 			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New", LastTransitionTime: then}, foreign},
 		},
 		"another status moves it": {
-			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
-			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: now}, foreign},
+			want:    []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "New"}},
+			settled: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "New", LastTransitionTime: now}, foreign},
 		},
 		"a new condition starts now, in the order asked for": {
-			want: []metav1.Condition{{Type: "New", Status: metav1.ConditionTrue}, {Type: "Ready", Status: metav1.ConditionFalse}},
+			want: []metav1.Condition{{Type: "New", Status: metav1.ConditionTrue, Reason: "New"}, {Type: "Ready", Status: metav1.ConditionFalse, Reason: "New"}},
 			settled: []metav1.Condition{
-				{Type: "New", Status: metav1.ConditionTrue, LastTransitionTime: now},
-				{Type: "Ready", Status: metav1.ConditionFalse, LastTransitionTime: then},
+				{Type: "New", Status: metav1.ConditionTrue, Reason: "New", LastTransitionTime: now},
+				{Type: "Ready", Status: metav1.ConditionFalse, Reason: "New", LastTransitionTime: then},
 				foreign,
 			},
 		},
@@ -50,5 +50,19 @@ func TestSettle(t *testing.T) {
 				t.Errorf("Settle (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestSettleMakesFitWhatOthersSaid(t *testing.T) {
+	for said, want := range map[string]string{
+		"Scheduled": "Scheduled", "my scheduler": "myscheduler", "9lives": "lives", "Ends:,": "Ends", "a_b,c:d9": "a_b,c:d9",
+		"": "Unspecified", "§": "Unspecified", "123": "Unspecified", strings.Repeat("x", 3000): strings.Repeat("x", 1024),
+	} {
+		for status, fit := range map[metav1.ConditionStatus]metav1.ConditionStatus{"True": "True", "False": "False", "Unknown": "Unknown", "Maybe": "Unknown", "": "Unknown"} {
+			got := Settle(nil, nil, []metav1.Condition{{Type: "Ready", Status: status, Reason: said}}, metav1.Now())[0]
+			if got.Reason != want || got.Status != fit {
+				t.Errorf("%.20q and %q are stored as %.20q and %q", said, status, got.Reason, got.Status)
+			}
+		}
 	}
 }

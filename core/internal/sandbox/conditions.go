@@ -191,7 +191,7 @@ func recreatingCondition(s seen) *metav1.Condition {
 	}
 	return condition(sandboxv1beta1.ConditionPodRecreating, metav1.ConditionTrue, sandboxv1beta1.ReasonBackingOff,
 		fmt.Sprintf("%s; failed Pods in a row: %d; the next one is made at %s",
-			podFailure(pod), failuresBefore(pod)+1, recreateTime(pod).UTC().Format(time.RFC3339)))
+			podFailure(pod), failuresBefore(pod)+1, recreateTime(pod, s.now).UTC().Format(time.RFC3339)))
 }
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {

@@ -28,7 +28,7 @@ func decide(s seen) plan {
 		p.wakeWithin(at.Sub(s.now))
 	}
 	if pod := s.pod(); p.pod.replace == nil && pod != nil && isReplaced(pod, s) {
-		p.wakeWithin(recreateTime(pod).Sub(s.now))
+		p.wakeWithin(recreateTime(pod, s.now).Sub(s.now))
 	}
 	if p.pod.patch != nil && s.holdMetadata > 0 {
 		p.pod.patch = nil
@@ -45,10 +45,11 @@ func podNameIsStale(s seen) bool {
 
 // leavingPlan lets the owner references of a Sandbox that is being deleted take the children along. In a deletion in the
 // foreground the garbage collector never comes back for a Pod that was made while the Sandbox was not yet seen here to go: it waits
-// for the PersistentVolumeClaim, which waits for that Pod. So the Pod is deleted here.
+// for the PersistentVolumeClaim, which waits for that Pod. So the Pod is deleted here; likewise that of one which is held back by a
+// finalizer and suspended meanwhile.
 func leavingPlan(s seen) plan {
 	var p plan
-	if slices.Contains(s.sandbox.Finalizers, metav1.FinalizerDeleteDependents) {
+	if slices.Contains(s.sandbox.Finalizers, metav1.FinalizerDeleteDependents) || s.suspended() {
 		p.pod.remove = livingPods(s)
 	}
 	if at := s.sandbox.Spec.ShutdownTime; at != nil {
@@ -75,7 +76,7 @@ func expiryPlan(s seen) plan {
 // finishedStands says whether the Pod has ended and is not to be made again: it is, once the spec has changed since.
 func finishedStands(sandbox *sandboxv1beta1.Sandbox) bool {
 	finished := meta.FindStatusCondition(sandbox.Status.Conditions, sandboxv1beta1.ConditionFinished)
-	return finished != nil && finished.ObservedGeneration >= sandbox.Generation
+	return finished != nil && finished.ObservedGeneration == sandbox.Generation
 }
 
 func targetOf(obj metav1.Object) target {

@@ -24,6 +24,8 @@ const (
 // childEvents speak of what was done to children, and of a Sandbox that was deleted.
 func childEvents(s seen, p plan, d done) []events.Event {
 	switch {
+	case d.removed && isToldExpired(s.sandbox):
+		return nil
 	case d.removed:
 		return []events.Event{events.Normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire, "Sandbox has expired and is deleted")}
 	case p.pod.replace != nil && d.pod != nil:
@@ -73,9 +75,13 @@ func transitions() []transition {
 }
 
 // statusEvents speak of what a status that was just written says for the first time.
-func statusEvents(stored, written sandboxv1beta1.SandboxStatus, d done) []events.Event {
+func statusEvents(sandbox *sandboxv1beta1.Sandbox, written sandboxv1beta1.SandboxStatus, d done) []events.Event {
 	var happened []events.Event
+	stored := sandbox.Status
 	for _, t := range transitions() {
+		if t.reason == sandboxv1beta1.ReasonSandboxExpired && sandbox.DeletionTimestamp != nil {
+			continue // That it expired was told when it was deleted.
+		}
 		is := meta.FindStatusCondition(written.Conditions, t.kind)
 		if t.matches(is) && !t.matches(meta.FindStatusCondition(stored.Conditions, t.kind)) {
 			happened = append(happened, t.event(noteOf(is, written)))
@@ -105,6 +111,11 @@ func noteOf(is *metav1.Condition, written sandboxv1beta1.SandboxStatus) string {
 
 func (t transition) matches(c *metav1.Condition) bool {
 	return c != nil && c.Status == t.status && (t.reason == "" || c.Reason == t.reason)
+}
+
+// isToldExpired says whether the status tells that the Sandbox has expired.
+func isToldExpired(sandbox *sandboxv1beta1.Sandbox) bool {
+	return readyReason(sandbox.Status) == sandboxv1beta1.ReasonSandboxExpired
 }
 
 func readyReason(status sandboxv1beta1.SandboxStatus) string {

@@ -46,7 +46,7 @@ func TestStatusEventsTellWhatIsNew(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, statusEvents(tc.stored, tc.written, done{podError: tc.podError, errors: tc.errors})); diff != "" {
+			if diff := cmp.Diff(tc.want, statusEvents(sandboxWith(func(s *sandboxv1beta1.Sandbox) { s.Status = tc.stored }), tc.written, done{podError: tc.podError, errors: tc.errors})); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

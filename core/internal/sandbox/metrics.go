@@ -150,7 +150,9 @@ func (m *Metrics) count(s seen, written sandboxv1beta1.SandboxStatus) {
 				m.resumes.With(with(labelResult, resultError)).Inc()
 			}
 		case expired:
-			m.expired.With(with(labelPolicy, string(s.sandbox.Spec.ShutdownPolicy))).Inc()
+			if s.sandbox.DeletionTimestamp == nil {
+				m.expired.With(with(labelPolicy, string(s.sandbox.Spec.ShutdownPolicy))).Inc()
+			}
 		case finished:
 			m.finished.With(with(labelReason, finishedReason(written))).Inc()
 		}
@@ -170,8 +172,11 @@ func (m *Metrics) countReady(s seen, owned prometheus.Labels, with func(label, v
 	}))
 }
 
-// removed counts a Sandbox that expired under the policy Delete.
+// removed counts a Sandbox that expired under the policy Delete, unless it had expired under the other before.
 func (m *Metrics) removed(sandbox *sandboxv1beta1.Sandbox) {
+	if isToldExpired(sandbox) {
+		return
+	}
 	labels := ownedLabels(sandbox)
 	labels[labelPolicy] = string(sandbox.Spec.ShutdownPolicy)
 	m.expired.With(labels).Inc()

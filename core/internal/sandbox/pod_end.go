@@ -21,6 +21,8 @@ const (
 	recreateLongest = 5 * time.Minute
 	// recreateReset is how long a Pod has to run for its failure to count as the first one. As the kubelet does with containers.
 	recreateReset = 10 * time.Minute
+	// clockSkew is how far the clock of a node may be ahead.
+	clockSkew = time.Minute
 )
 
 // podEnded says whether the Pod has come to an end of its own: its containers ended, or the kubelet evicted it. A Pod that
@@ -100,17 +102,21 @@ func failuresBefore(pod *corev1.Pod) int {
 	return failures
 }
 
-// recreateTime is when a failed Pod is replaced: the first one at once.
-func recreateTime(pod *corev1.Pod) time.Time {
-	failures := failuresBefore(pod)
+// recreateTime is when a failed Pod is replaced: the first one at once. An end that lies ahead is that of a node whose clock is wrong:
+// the Pod's creation counts in its place.
+func recreateTime(pod *corev1.Pod, now time.Time) time.Time {
+	failures, end := failuresBefore(pod), endOf(pod)
+	if end.Sub(now) > clockSkew {
+		end = pod.CreationTimestamp.Time
+	}
 	if failures == 0 {
-		return endOf(pod)
+		return end
 	}
 	pause := recreateLongest
 	if doublings := failures - 1; doublings < 5 {
 		pause = min(recreateFirst<<doublings, recreateLongest)
 	}
-	return endOf(pod).Add(pause)
+	return end.Add(pause)
 }
 
 // endOf is when a failed Pod ended, as far as its status tells.

@@ -102,10 +102,23 @@ func TestAFailedPodIsReplacedAfterAGrowingPause(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := recreateTime(tc.pod).Sub(testNow); got != tc.want {
+			if got := recreateTime(tc.pod, testNow.Add(time.Hour)).Sub(testNow); got != tc.want {
 				t.Errorf("it is replaced after %s, want %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// A node whose clock is wrong does not put the next Pod off for hours.
+func TestAnEndThatLiesAheadIsNotAwaited(t *testing.T) {
+	ahead := runningPod(ended(1, -2*time.Hour), failuresSoFar("1"))
+	ahead.CreationTimestamp = metav1.NewTime(testNow.Add(-time.Second))
+	if got := recreateTime(ahead, testNow); got != ahead.CreationTimestamp.Add(recreateFirst) {
+		t.Errorf("the next one is made at %s", got)
+	}
+	slightly := runningPod(ended(1, -time.Second))
+	if got := recreateTime(slightly, testNow); got != testNow.Add(time.Second) {
+		t.Errorf("an end a second ahead counts: %s", got)
 	}
 }
 

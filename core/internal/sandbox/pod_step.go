@@ -21,7 +21,7 @@ func podStep(s seen) podAction {
 		return suspensionStep(s)
 	case len(s.pods) > 1:
 		return podAction{}
-	case pod != nil && isReplaced(pod, s) && !s.now.Before(recreateTime(pod)):
+	case pod != nil && isReplaced(pod, s) && !s.now.Before(recreateTime(pod, s.now)):
 		return replacement(pod, s)
 	case pod != nil:
 		return podAction{patch: driftOf(pod, s)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -93,4 +94,33 @@ func TestConditionsOfOthersAreKept(t *testing.T) {
 	w.must("adding a condition", w.user.Status().Patch(context.Background(), box, client.RawPatch(types.JSONPatchType, []byte(patch))))
 	w.edit(box, suspended)
 	w.waitFor(box, suspendedLine, "Ready=False SandboxSuspended: Sandbox is suspended", "example.com/Scanned=True Clean: nothing found")
+}
+
+// What the cluster lets others say of a Pod is not fit for a condition, and must not keep the status from being written.
+func TestOddWordsOfASchedulerAreMadeFit(t *testing.T) {
+	w := newWorld(t)
+	box := w.create()
+	w.waitForReady(box, sandboxv1beta1.ReasonDependenciesReady, "Pod is Ready")
+	w.setPodStatus(`{"status":{"conditions":[{"type":"PodScheduled","status":"Maybe","reason":"my scheduler"},{"type":"Ready","status":"False"}]}}`)
+	w.waitFor(box, notSuspendedLine, "PodScheduled=Unknown myscheduler: ", "Ready=False DependenciesNotReady: Pod is Running but not Ready")
+}
+
+// A Sandbox that is deleted and held back by a finalizer can still be suspended, and expires once.
+func TestASandboxThatIsHeldBackIsSuspendedAndExpiresOnce(t *testing.T) {
+	w := newWorld(t)
+	held := w.create(func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"example.com/hold"} })
+	w.t.Cleanup(func() { w.edit(held, func(s *sandboxv1beta1.Sandbox) { s.Finalizers = nil }) })
+	w.waitForReady(held, sandboxv1beta1.ReasonDependenciesReady, "")
+	w.must("deleting it", w.user.Delete(context.Background(), held.DeepCopy()))
+	w.edit(held, suspended)
+	w.waitForReady(held, sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspended")
+	w.edit(held, func(s *sandboxv1beta1.Sandbox) {
+		s.Spec.ShutdownPolicy, s.Spec.ShutdownTime = sandboxv1beta1.ShutdownPolicyDelete, &metav1.Time{Time: time.Now().Add(-time.Minute)}
+	})
+	w.waitForReady(held, sandboxv1beta1.ReasonSandboxExpired, "")
+	for name, n := range samples(t, w.metrics) {
+		if strings.HasPrefix(name, "agent_sandbox_expired_total") && n > 1 {
+			t.Errorf("%s: %v", name, n)
+		}
+	}
 }

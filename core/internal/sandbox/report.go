@@ -80,7 +80,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
-	recorder.Emit(s.sandbox, statusEvents(s.sandbox.Status, wanted, d)...)
+	recorder.Emit(s.sandbox, statusEvents(s.sandbox, wanted, d)...)
 	r.metrics.count(s, wanted)
 	return 0, nil
 }
@@ -199,8 +199,8 @@ func desiredStatus(s seen, failures []error, clusterDomain string) sandboxv1beta
 
 // selector is known from the first Pod on.
 func selector(s seen) string {
-	if len(s.pods) == 0 {
-		return s.sandbox.Status.LabelSelector
+	if len(s.pods) == 0 && s.sandbox.Status.LabelSelector == "" {
+		return ""
 	}
 	return sandboxv1beta1.LabelSandboxNameHash + "=" + nameHashLabel(s.sandbox)[sandboxv1beta1.LabelSandboxNameHash]
 }
