@@ -18,11 +18,12 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
 )
 
-// Values of --output and --variant beside the variants themselves.
+// Values of --output, --variant and --subject beside the variants and subjects themselves.
 const (
 	table = "table"
 	json  = "json"
 	both  = "both"
+	all   = "all"
 )
 
 func main() {
@@ -39,8 +40,8 @@ func main() {
 }
 
 func command() *cobra.Command {
-	o := chaos.Options{Nodes: devcluster.DefaultNodes, Seed: 1, Sandboxes: 300, Duration: 3 * time.Minute}
-	variant, output := both, table
+	o := chaos.Options{Nodes: devcluster.DefaultNodes, Seed: 1, Sandboxes: 300, Claims: 1000, Duration: 3 * time.Minute}
+	subject, variant, output := string(chaos.Sandboxes), both, table
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Kill controllers without warning while Sandboxes are created, suspended, resumed, expired and deleted",
@@ -49,39 +50,51 @@ orphan and recreate Sandboxes. A watch fails the run at once when a Sandbox has 
 compared with what its user last wrote. Once with one controller, once with two of which one is elected. What users do and
 when kills are due follows from the seed.
 
+With --subject claims, a thousand claims are created, expired, revived and deleted on warm pools that are scaled and edited, while
+two controllers of the core and two of the extensions are killed, and kube-apiserver and etcd once each.
+
 Without --kubeconfig it starts a control plane of its own with simulated nodes, and takes it down again. It fails when
 anything is not as it should be, and then tells what happened before. Logs and diaries are in bin/chaos-logs.`,
 		Example: `  chaos --seed 7
-  chaos --variant elected --sandboxes 60 --duration 30s -o json`,
+  chaos --variant elected --sandboxes 60 --duration 30s -o json
+  chaos --subject claims --claims 150 --duration 60s`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return run(cmd, o, variant, output) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return run(cmd, o, choice{subject, variant, output}) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Root, "root", "", "the repository's root (default: the nearest directory with a go.work, upwards)")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "an existing cluster, on which no Agent Sandbox controller works; requests are not counted there")
 	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "simulated nodes of a control plane of its own")
-	flags.StringVar(&variant, "variant", variant, "how controllers run: single, elected, or both one after the other")
+	flags.StringVar(&subject, "subject", subject, "what users work on: sandboxes, claims, or all one after the other")
+	flags.StringVar(&variant, "variant", variant, "how controllers of Sandboxes run: single, elected, or both one after the other")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "what users do and when controllers are killed")
 	flags.IntVar(&o.Sandboxes, "sandboxes", o.Sandboxes, "names of Sandboxes")
-	flags.DurationVar(&o.Duration, "duration", o.Duration, "how long users work and controllers are killed, in each variant")
+	flags.IntVar(&o.Claims, "claims", o.Claims, "names of claims")
+	flags.DurationVar(&o.Duration, "duration", o.Duration, "how long users work and controllers are killed, in each run")
 	flags.StringVarP(&output, "output", "o", output, "table or json")
 	return cmd
 }
 
-func run(cmd *cobra.Command, o chaos.Options, variant, output string) error {
+// choice is what is asked for by words.
+type choice struct{ subject, variant, output string }
+
+func run(cmd *cobra.Command, o chaos.Options, c choice) error {
 	write := chaos.WriteTable
-	switch output {
+	switch c.output {
 	case table:
 	case json:
 		write = chaos.WriteJSON
 	default:
-		return fmt.Errorf("--output=%s: must be %s or %s", output, table, json)
+		return fmt.Errorf("--output=%s: must be %s or %s", c.output, table, json)
 	}
-	o.Variants = []chaos.Variant{chaos.Variant(variant)}
-	if variant == both {
+	o.Variants, o.Subjects = []chaos.Variant{chaos.Variant(c.variant)}, []chaos.Subject{chaos.Subject(c.subject)}
+	if c.variant == both {
 		o.Variants = chaos.Variants()
+	}
+	if c.subject == all {
+		o.Subjects = chaos.Subjects()
 	}
 	if o.Root == "" {
 		root, err := devcluster.FindRoot(".")

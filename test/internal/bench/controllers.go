@@ -32,7 +32,7 @@ func extensionsController() controller {
 func controllers() []controller { return []controller{coreController(), extensionsController()} }
 
 func (c controller) user() string {
-	return "system:serviceaccount:" + install.Namespace + ":" + c.deployment
+	return install.UserOf(c.deployment)
 }
 
 // process is a controller that runs.

@@ -16,6 +16,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/test/internal/promises"
 )
 
 // view is what is seen of a name: the claim and the Sandbox of that name, the Pods that the Sandbox owns, and the members of
@@ -46,13 +47,13 @@ type tracker struct {
 	goals map[string][]goal
 	// poolOf is the name of the pool that a Sandbox is a member of.
 	poolOf map[types.UID]string
-	ledger ledger
+	ledger promises.Ledger
 	events int64
 	stop   func()
 }
 
 func newTracker() *tracker {
-	return &tracker{views: map[string]*view{}, goals: map[string][]goal{}, poolOf: map[types.UID]string{}, ledger: newLedger()}
+	return &tracker{views: map[string]*view{}, goals: map[string][]goal{}, poolOf: map[types.UID]string{}, ledger: promises.NewLedger()}
 }
 
 // startTracker returns a tracker that has seen all there is. close ends it.
@@ -109,11 +110,11 @@ func (t *tracker) see(obj any, is presence) {
 	switch obj := obj.(type) {
 	case *extensionsv1beta1.SandboxClaim:
 		t.view(obj.Name).seeClaim(obj, is)
-		t.ledger.seeClaim(obj)
+		t.ledger.SeeClaim(obj)
 		t.check(obj.Name, now)
 	case *sandboxv1beta1.Sandbox:
 		t.view(obj.Name).seeSandbox(obj, is)
-		t.ledger.seeSandbox(obj)
+		t.ledger.SeeSandbox(obj)
 		t.check(obj.Name, now)
 		t.seeMember(obj, is, now)
 	case *corev1.Pod:
@@ -235,7 +236,7 @@ func (t *tracker) await(name string, reached func(view) bool) <-chan time.Time {
 func (t *tracker) broken() []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ledger.broken()
+	return t.ledger.Broken()
 }
 
 // look calls use with what is seen of a name.

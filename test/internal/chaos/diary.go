@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,13 +36,13 @@ func (d *diary) note(name, format string, args ...any) {
 	fmt.Fprintln(d.out, line)
 }
 
-// about returns the last lines that matter for a Sandbox.
-func (d *diary) about(name string) []string {
+// about returns the last lines that matter for objects of those names.
+func (d *diary) about(names ...string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var found []string
 	for _, line := range d.lines {
-		if line.name == name || line.name == "" {
+		if line.name == "" || slices.Contains(names, line.name) {
 			found = append(found, line.text)
 		}
 	}

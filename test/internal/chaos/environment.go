@@ -19,7 +19,7 @@ import (
 
 const (
 	// asset is what is installed, below the root: the copy under review of what a release ships.
-	asset = "release/testdata/sandbox.yaml"
+	asset = "release/testdata/sandbox-with-extensions.yaml"
 	// clusterName is the name of a cluster of its own.
 	clusterName = "chaos"
 )
@@ -38,11 +38,15 @@ func (e *environment) prepare(ctx context.Context) (Stage, error) {
 	if stage.LogDir, err = logDir(e.options.Root); err != nil {
 		return stage, err
 	}
-	if stage.Binary, err = install.BuildController(ctx, install.Build{Root: e.options.Root}); err != nil {
-		return stage, err
+	stage.Binaries = map[string]string{}
+	for _, controller := range Claims.controllers() {
+		if stage.Binaries[controller], err = install.BuildController(ctx, install.Build{Root: e.options.Root, Controller: controller}); err != nil {
+			return stage, err
+		}
 	}
 	if e.options.Kubeconfig == "" {
 		stage.AuditLog = filepath.Join(stage.LogDir, "audit.log")
+		stage.Cluster = &devcluster.Options{Root: e.options.Root, Name: clusterName, Nodes: e.options.Nodes, Out: e.options.Progress}
 		stage.Config, err = e.bringUp(ctx, stage)
 	} else {
 		stage.Config, err = clientcmd.BuildConfigFromFlags("", e.options.Kubeconfig)
@@ -54,9 +58,9 @@ func (e *environment) prepare(ctx context.Context) (Stage, error) {
 	return stage, e.install(ctx, stage.Config)
 }
 
-// bringUp starts a cluster whose API server logs what happens in the namespaces of the variants.
+// bringUp starts a cluster whose API server logs what happens in the namespaces of the runs.
 func (e *environment) bringUp(ctx context.Context, stage Stage) (*rest.Config, error) {
-	options := devcluster.Options{Root: e.options.Root, Name: clusterName, Nodes: e.options.Nodes, Out: e.options.Progress}
+	options := *stage.Cluster
 	// Two runs at the same time would take the cluster from each other. A lock ends with its process, however that ends.
 	held, err := lock.Acquire(ctx, filepath.Join(stage.LogDir, "lock"), func() {
 		fmt.Fprintln(e.options.Progress, "chaos: waiting for another run to end")
@@ -85,12 +89,8 @@ func (e *environment) bringUp(ctx context.Context, stage Stage) (*rest.Config, e
 
 // auditArgs are flags for an API server that logs in a file of this run.
 func auditArgs(stage Stage) (map[string][]string, error) {
-	var namespaces []string
-	for _, v := range Variants() {
-		namespaces = append(namespaces, v.namespace())
-	}
 	policy := filepath.Join(stage.LogDir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, audit.Policy(namespaces...), 0o600); err != nil {
+	if err := os.WriteFile(policy, audit.Policy(namespaces()...), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the audit policy: %w", err)
 	}
 	if err := os.Remove(stage.AuditLog); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -126,11 +126,16 @@ func refuseSecondController(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	replicas, err := install.Replicas(ctx, c, install.CoreController)
-	if err == nil && replicas > 0 {
-		return fmt.Errorf("the cluster runs Deployment %s/%s: scale it to 0 first", install.Namespace, install.CoreController)
+	for _, controller := range Claims.controllers() {
+		replicas, err := install.Replicas(ctx, c, controller)
+		if err != nil {
+			return err
+		}
+		if replicas > 0 {
+			return fmt.Errorf("the cluster runs Deployment %s/%s: scale it to 0 first", install.Namespace, controller)
+		}
 	}
-	return err
+	return nil
 }
 
 // leave puts everything back, even though ctx may have ended.

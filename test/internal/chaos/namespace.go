@@ -21,18 +21,18 @@ const collectorPatience = 90 * time.Second
 // makeNamespace makes the namespace, after all that runs before left has gone, and returns once Pods are admitted and
 // Sandboxes can be orphaned there.
 func (p *play) makeNamespace(ctx context.Context) error {
-	for _, v := range Variants() {
-		if err := p.deleteNamespace(ctx, v); err != nil {
+	for _, name := range namespaces() {
+		if err := p.deleteNamespace(ctx, name); err != nil {
 			return err
 		}
 	}
-	for _, v := range Variants() {
-		if err := await.Gone(ctx, p.client, v.namespaceObject(), undoPatience); err != nil {
+	for _, name := range namespaces() {
+		if err := await.Gone(ctx, p.client, namespaceObject(name), undoPatience); err != nil {
 			return err
 		}
 	}
-	name := p.settings.Variant.namespace()
-	if err := p.client.Create(ctx, p.settings.Variant.namespaceObject()); err != nil {
+	name := p.settings.namespace()
+	if err := p.client.Create(ctx, namespaceObject(name)); err != nil {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: fixture.Named(name, "default")}
@@ -43,16 +43,16 @@ func (p *play) makeNamespace(ctx context.Context) error {
 }
 
 // deleteNamespace does not wait for the end: Pods take their time. A conflict says that it is on its way out already.
-func (p *play) deleteNamespace(ctx context.Context, v Variant) error {
-	err := p.client.Delete(ctx, v.namespaceObject())
+func (p *play) deleteNamespace(ctx context.Context, name string) error {
+	err := p.client.Delete(ctx, namespaceObject(name))
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting namespace %s: %w", v.namespace(), err)
+		return fmt.Errorf("deleting namespace %s: %w", name, err)
 	}
 	return nil
 }
 
-func (v Variant) namespaceObject() *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: fixture.Named("", v.namespace())}
+func namespaceObject(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: fixture.Named("", name)}
 }
 
 // awaitCollector returns once the garbage collector knows Sandboxes: only then does one go that is deleted without its

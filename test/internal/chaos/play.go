@@ -14,12 +14,12 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/test/internal/await"
 	"sigs.k8s.io/agent-sandbox/test/internal/chaos/check"
+	"sigs.k8s.io/agent-sandbox/test/internal/chaos/claims"
 	"sigs.k8s.io/agent-sandbox/test/internal/chaos/schedule"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
 )
 
 const (
-	// users work at the same time.
-	users = 10
 	// sayEvery is the time between two lines of progress.
 	sayEvery = 5 * time.Second
 	// undoPatience bounds how long it may take to put things back.
@@ -36,12 +36,12 @@ func Play(ctx context.Context, stage Stage, settings Settings) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	path := filepath.Join(stage.LogDir, string(settings.Variant)+"-diary.log")
+	path := filepath.Join(stage.LogDir, settings.Name()+"-diary.log")
 	file, err := os.Create(path)
 	if err != nil {
 		return Result{}, fmt.Errorf("creating the diary: %w", err)
 	}
-	settings.say("seed %d, %d Sandboxes, %s; the diary is %s", settings.Seed, settings.Sandboxes, settings.Duration, path)
+	settings.say("seed %d, %d %s, %s; the diary is %s", settings.Seed, settings.Names, settings.Subject, settings.Duration, path)
 	p := newPlay(stage, settings, c, newDiary(time.Now(), file))
 	result, err := p.play(ctx)
 	return result, errors.Join(err, file.Close())
@@ -54,28 +54,18 @@ type play struct {
 	client   client.WithWatch
 	tally    *tally
 	diary    *diary
-	accounts map[string]*check.Account
+	outages  *outages
+	deeds    *claims.Deeds
 
 	mu    sync.Mutex
 	found []check.Violation
 }
 
 func newPlay(stage Stage, settings Settings, c client.WithWatch, d *diary) *play {
-	p := &play{
-		stage: stage, settings: settings, client: c, tally: newTally(), diary: d, accounts: map[string]*check.Account{},
+	t, deeds := newTally(), claims.NewDeeds()
+	return &play{
+		stage: stage, settings: settings, client: c, tally: t, diary: d, deeds: deeds, outages: &outages{tally: t, diary: d, deeds: deeds},
 	}
-	for _, name := range p.names() {
-		p.accounts[name] = &check.Account{}
-	}
-	return p
-}
-
-func (p *play) names() []string {
-	all := make([]string, 0, p.settings.Sandboxes)
-	for i := range p.settings.Sandboxes {
-		all = append(all, fmt.Sprintf("box-%03d", i))
-	}
-	return all
 }
 
 // play makes the namespace, runs, and leaves the namespace to be removed.
@@ -86,73 +76,76 @@ func (p *play) play(ctx context.Context) (Result, error) {
 	result, err := p.run(ctx)
 	undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 	defer cancel()
-	return result, errors.Join(err, p.deleteNamespace(undoing, p.settings.Variant))
+	return result, errors.Join(err, p.deleteNamespace(undoing, p.settings.namespace()))
 }
 
 // run begins to watch and to count, starts controllers, and lets loose.
 func (p *play) run(ctx context.Context) (Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	meter, err := newMeter(ctx, p.client, p.stage.AuditLog)
+	meter, err := newMeter(ctx, p.client, p.settings, p.stage.AuditLog)
 	if err != nil {
 		return Result{}, err
 	}
-	o := newObserver(p.diary, func(v check.Violation) {
+	about, err := p.newSubject(ctx, func(v check.Violation) {
 		p.violate(v)
 		end(v)
 	})
-	if err := o.watch(ctx, p.stage.Config, p.client, p.settings.Variant.namespace()); err != nil {
-		return Result{}, err
-	}
-	controllers, err := startReplicas(ctx, p.stage, p.settings, p.tally, p.diary)
-	var rest time.Duration
-	if err == nil {
-		rest, err = p.letLoose(ctx, o, controllers)
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
-	defer cancel()
-	err = errors.Join(p.takeViolation(err), controllers.stop(stopping))
 	if err != nil {
 		return Result{}, err
 	}
-	result := p.result(o, rest)
-	ended, err := meter.read(stopping, &result)
-	p.report(check.PodEnds(p.accounts, ended))
+	controllers, err := p.startControllers(ctx)
+	var rest time.Duration
+	if err == nil {
+		rest, err = p.letLoose(ctx, about, controllers)
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+	defer cancel()
+	err = p.takeViolation(err)
+	for _, c := range controllers {
+		err = errors.Join(err, c.stop(stopping))
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	result := p.result(about, rest)
+	requests, err := meter.read(stopping, &result)
+	p.report(about.conclude(&result, requests))
 	result.Violations = p.violations()
 	return result, err
 }
 
 // letLoose runs users, kills and progress until all is over, and returns how long it took to come to rest after.
-func (p *play) letLoose(ctx context.Context, o *observer, controllers *replicas) (time.Duration, error) {
+func (p *play) letLoose(ctx context.Context, about subject, controllers []*replicas) (time.Duration, error) {
 	began, calm := time.Now(), make(chan struct{})
-	kills := schedule.NewKills(p.settings.Seed, p.settings.Variant.replicas(), p.settings.LeastPause, p.settings.MostPause)
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	var rest time.Duration
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return controllers.supervise(ctx, kills, calm) })
-	group.Go(func() error { return p.tell(ctx, o, began) })
+	for _, c := range controllers {
+		group.Go(func() error { return c.supervise(ctx, calm) })
+	}
+	group.Go(func() error { return p.tell(ctx, about, began) })
 	group.Go(func() error {
 		defer over()
-		err := p.unrest(ctx, began)
+		err := p.unrest(ctx, about, began)
 		if err == nil {
 			close(calm)
-			rest, err = p.settle(ctx, o)
+			rest, err = p.settle(ctx, about)
 		}
 		return err
 	})
 	return rest, group.Wait()
 }
 
-// unrest returns once all users have done what the schedule says and the time is over. What is to be done to one Sandbox waits
-// for what was done to it before, and for nothing else.
-func (p *play) unrest(ctx context.Context, began time.Time) error {
-	u := &user{
-		client: p.client, namespace: p.settings.Variant.namespace(), accounts: p.accounts, tally: p.tally, diary: p.diary,
-	}
+// unrest returns once all users have done what the schedule says, no part of the control plane is to be killed any more, and
+// the time is over.
+func (p *play) unrest(ctx context.Context, about subject, began time.Time) error {
 	group, working := errgroup.WithContext(ctx)
-	for _, actions := range p.schedule() {
-		group.Go(func() error { return u.run(working, actions, began) })
+	group.Go(func() error { return about.work(working, began) })
+	if cluster := p.stage.Cluster; cluster != nil && p.settings.Subject == Claims {
+		due := schedule.Outages(p.settings.Seed, []string{devcluster.APIServer, devcluster.Etcd}, p.settings.Duration)
+		group.Go(func() error { return p.outages.run(working, *cluster, due, began) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -160,23 +153,8 @@ func (p *play) unrest(ctx context.Context, began time.Time) error {
 	return sleepUntil(ctx, began.Add(p.settings.Duration))
 }
 
-// schedule returns what all users do, by the names of Sandboxes.
-func (p *play) schedule() map[string][]schedule.Action {
-	names := make([][]string, users)
-	for i, name := range p.names() {
-		names[i%users] = append(names[i%users], name)
-	}
-	byName := map[string][]schedule.Action{}
-	for number := range users {
-		for _, action := range schedule.Actions(p.settings.Seed, number, names[number], p.settings.Duration) {
-			byName[action.Name] = append(byName[action.Name], action)
-		}
-	}
-	return byName
-}
-
 // tell says now and then how far things are.
-func (p *play) tell(ctx context.Context, o *observer, began time.Time) error {
+func (p *play) tell(ctx context.Context, about subject, began time.Time) error {
 	ticker := time.NewTicker(sayEvery)
 	defer ticker.Stop()
 	for {
@@ -186,7 +164,7 @@ func (p *play) tell(ctx context.Context, o *observer, began time.Time) error {
 		case <-ticker.C:
 			c := p.tally.now()
 			p.settings.say("%s of %s: %d actions, %d kills, %d Sandboxes",
-				time.Since(began).Round(time.Second), p.settings.Duration, c.total(), c.kills, o.living())
+				time.Since(began).Round(time.Second), p.settings.Duration, sum(c.actions), sum(c.kills), about.living())
 		}
 	}
 }
@@ -195,6 +173,15 @@ func (p *play) violate(v check.Violation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found = append(p.found, v)
+}
+
+// amend changes what was found.
+func (p *play) amend(change func(*check.Violation)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.found {
+		change(&p.found[i])
+	}
 }
 
 func (p *play) violations() []check.Violation {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/agent-sandbox/test/internal/chaos/claims"
 	"sigs.k8s.io/agent-sandbox/test/internal/chaos/schedule"
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
@@ -16,13 +17,18 @@ import (
 // leaseLost is in the log of a controller that ended because it could not renew its Lease in time, as it should.
 const leaseLost = "leader election lost"
 
-// replicas are the controllers of a run. They are processes of this one, killed by their handles.
+// replicas are the processes of one controller in a run. They are children of this process, killed by their handles.
 type replicas struct {
 	stage    Stage
 	settings Settings
 	tally    *tally
 	diary    *diary
-	all      []*replica
+	outages  *outages
+	deeds    *claims.Deeds
+	// controller is the name of its Deployment.
+	controller string
+	kills      *schedule.Kills
+	all        []*replica
 	// ended receives those that end.
 	ended chan *install.Controller
 }
@@ -33,34 +39,46 @@ type replica struct {
 	controller *install.Controller
 }
 
-// startReplicas starts all controllers of a variant. The caller stops them even after an error.
-func startReplicas(ctx context.Context, stage Stage, settings Settings, t *tally, d *diary) (*replicas, error) {
-	r := &replicas{stage: stage, settings: settings, tally: t, diary: d, ended: make(chan *install.Controller)}
-	for i := range settings.Variant.replicas() {
-		path := filepath.Join(stage.LogDir, fmt.Sprintf("%s-controller-%d.log", settings.Variant, i))
+// startControllers starts all replicas of all controllers. The caller stops them even after an error.
+func (p *play) startControllers(ctx context.Context) ([]*replicas, error) {
+	var all []*replicas
+	for number, controller := range p.settings.Subject.controllers() {
+		r := &replicas{
+			stage: p.stage, settings: p.settings, tally: p.tally, diary: p.diary, outages: p.outages, deeds: p.deeds,
+			controller: controller, ended: make(chan *install.Controller),
+			kills: schedule.NewKills(p.settings.Seed, number, p.settings.Variant.replicas(), p.settings.LeastPause, p.settings.MostPause),
+		}
+		all = append(all, r)
+		if err := r.startAll(ctx); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func (r *replicas) startAll(ctx context.Context) error {
+	for i := range r.settings.Variant.replicas() {
+		path := filepath.Join(r.stage.LogDir, fmt.Sprintf("%s-%s-%d.log", r.settings.Name(), r.controller, i))
 		log, err := os.Create(path)
 		if err != nil {
-			return r, fmt.Errorf("creating a controller's log: %w", err)
+			return fmt.Errorf("creating a controller's log: %w", err)
 		}
 		r.all = append(r.all, &replica{log: log})
 		if err := r.start(ctx, i); err != nil {
-			return r, err
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // start returns once the controller is ready. It outlives ctx: stop ends it.
 func (r *replicas) start(ctx context.Context, number int) error {
-	at := r.all[number]
-	controller, err := install.StartController(context.WithoutCancel(ctx), r.stage.Config, install.ControllerOptions{
-		Binary: r.stage.Binary, Args: r.settings.Variant.args(), Log: at.log,
-	})
+	controller, err := r.startInTheEnd(ctx, number)
 	if err != nil {
 		return err
 	}
-	at.controller = controller
-	r.diary.note("", "controller %d started, process %d", number, controller.PID())
+	r.all[number].controller = controller
+	r.diary.note("", "%s %d started, process %d", r.controller, number, controller.PID())
 	go func() {
 		<-controller.Ended()
 		select {
@@ -71,10 +89,27 @@ func (r *replicas) start(ctx context.Context, number int) error {
 	return nil
 }
 
+// startInTheEnd tries again what a control plane that was not there has made fail.
+func (r *replicas) startInTheEnd(ctx context.Context, number int) (*install.Controller, error) {
+	for {
+		began := time.Now()
+		controller, err := install.StartController(context.WithoutCancel(ctx), r.stage.Config, install.ControllerOptions{
+			Binary: r.stage.Binaries[r.controller], ServiceAccount: r.controller, Args: r.settings.args(r.controller), Log: r.all[number].log,
+		})
+		if err == nil || ctx.Err() != nil || !r.outages.disturbed(began) {
+			return controller, err
+		}
+		r.diary.note("", "%s %d did not start without the control plane", r.controller, number)
+		if err := sleepUntil(ctx, time.Now().Add(retryPause)); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // supervise kills controllers in their time until calm is closed, and starts every one again that has ended, until ctx
-// ends. A controller that ends for another reason than its Lease is an error.
-func (r *replicas) supervise(ctx context.Context, kills *schedule.Kills, calm <-chan struct{}) error {
-	next := kills.Next()
+// ends. A controller that ends for another reason than its Lease, or a control plane that is not there, is an error.
+func (r *replicas) supervise(ctx context.Context, calm <-chan struct{}) error {
+	next := r.kills.Next()
 	due := time.NewTimer(next.After)
 	defer due.Stop()
 	for {
@@ -87,7 +122,7 @@ func (r *replicas) supervise(ctx context.Context, kills *schedule.Kills, calm <-
 			calm = nil
 		case <-due.C:
 			err = r.kill(ctx, next.Replica)
-			next = kills.Next()
+			next = r.kills.Next()
 			due.Reset(next.After)
 		case dead := <-r.ended:
 			err = r.restart(ctx, dead)
@@ -100,12 +135,13 @@ func (r *replicas) supervise(ctx context.Context, kills *schedule.Kills, calm <-
 
 func (r *replicas) kill(ctx context.Context, number int) error {
 	victim := r.all[number].controller
-	r.diary.note("", "controller %d killed, process %d", number, victim.PID())
+	r.diary.note("", "%s %d killed, process %d", r.controller, number, victim.PID())
 	r.all[number].controller = nil
+	r.stray()
 	if err := victim.Kill(); err != nil {
-		return fmt.Errorf("killing a controller: %w", err)
+		return fmt.Errorf("killing %s: %w", r.controller, err)
 	}
-	r.tally.change(func(c *counts) { c.kills++ })
+	r.tally.change(func(c *counts) { c.kills[r.controller]++ })
 	return r.start(ctx, number)
 }
 
@@ -115,18 +151,26 @@ func (r *replicas) restart(ctx context.Context, dead *install.Controller) error 
 		if at.controller != dead {
 			continue // killed, and replaced already
 		}
-		r.diary.note("", "controller %d ended by itself, process %d", number, dead.PID())
-		if !strings.Contains(dead.LogTail(), leaseLost) {
-			return fmt.Errorf("controller %d ended by itself:\n%s", number, dead.LogTail())
+		r.diary.note("", "%s %d ended by itself, process %d", r.controller, number, dead.PID())
+		if !strings.Contains(dead.LogTail(), leaseLost) && !r.outages.disturbed(time.Now()) {
+			return fmt.Errorf("%s %d ended by itself:\n%s", r.controller, number, dead.LogTail())
 		}
-		r.tally.change(func(c *counts) { c.ends++ })
+		r.tally.change(func(c *counts) { c.ends[r.controller]++ })
 		at.controller = nil
+		r.stray()
 		return r.start(ctx, number)
 	}
 	return nil
 }
 
-// stop ends all controllers in order.
+// stray notes the end of a process that may have made members.
+func (r *replicas) stray() {
+	if r.controller == install.ExtensionsController {
+		r.deeds.Stray(time.Now())
+	}
+}
+
+// stop ends all processes in order.
 func (r *replicas) stop(ctx context.Context) error {
 	var all []error
 	for _, at := range r.all {

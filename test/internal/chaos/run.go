@@ -18,31 +18,42 @@ type Options struct {
 	Kubeconfig string
 	// Nodes is the number of simulated nodes of a cluster of its own.
 	Nodes int
-	// Variants are run one after the other.
+	// Subjects are run one after the other, Sandboxes in each of Variants, and claims with elected controllers.
+	Subjects []Subject
 	Variants []Variant
-	// Seed, Sandboxes and Duration are those of every variant, see Settings.
-	Seed      uint64
-	Sandboxes int
-	Duration  time.Duration
+	// Seed and Duration are those of every run, see Settings. Sandboxes and Claims are the numbers of their names.
+	Seed              uint64
+	Sandboxes, Claims int
+	Duration          time.Duration
 	// Progress receives what is being done, line by line; io.Discard for nothing.
 	Progress io.Writer
 }
 
-// settings are those of one variant.
-func (o Options) settings(v Variant) Settings {
-	return Settings{
-		Variant: v, Seed: o.Seed, Sandboxes: o.Sandboxes, Duration: o.Duration,
-		LeastPause: LeastPause, MostPause: MostPause, Progress: o.Progress,
+// settings are those of all runs.
+func (o Options) settings() []Settings {
+	var all []Settings
+	for _, subject := range o.Subjects {
+		variants, names := o.Variants, o.Sandboxes
+		if subject == Claims {
+			variants, names = []Variant{Elected}, o.Claims
+		}
+		for _, v := range variants {
+			all = append(all, Settings{
+				Subject: subject, Variant: v, Seed: o.Seed, Names: names, Duration: o.Duration,
+				LeastPause: LeastPause, MostPause: MostPause, Progress: o.Progress,
+			})
+		}
 	}
+	return all
 }
 
-// Run brings up what is needed, plays all variants, and leaves everything as it was. Violations are in the results.
+// Run brings up what is needed, plays all that is asked for, and leaves everything as it was. Violations are in the results.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	if o.Progress == nil {
 		return nil, errors.New("no writer for progress: pass io.Discard for none")
 	}
-	for _, v := range o.Variants {
-		if err := o.settings(v).validate(); err != nil {
+	for _, s := range o.settings() {
+		if err := s.validate(); err != nil {
 			return nil, err
 		}
 	}
@@ -61,10 +72,10 @@ func (e *environment) run(ctx context.Context) ([]Result, error) {
 		return nil, err
 	}
 	var results []Result
-	for _, v := range e.options.Variants {
-		result, err := Play(ctx, stage, e.options.settings(v))
+	for _, s := range e.options.settings() {
+		result, err := Play(ctx, stage, s)
 		if err != nil {
-			return results, fmt.Errorf("variant %s: %w", v, err)
+			return results, fmt.Errorf("run %s: %w", s.Name(), err)
 		}
 		results = append(results, result)
 	}

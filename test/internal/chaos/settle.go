@@ -21,16 +21,16 @@ const (
 
 // settle waits until every object is as it should be and none changes any more, and returns how long it took until the last
 // change. What is still wrong in the end are violations.
-func (p *play) settle(ctx context.Context, o *observer) (time.Duration, error) {
+func (p *play) settle(ctx context.Context, about subject) (time.Duration, error) {
 	p.settings.say("no more kills; waiting for all to come to rest")
 	p.diary.note("", "no more kills")
 	began := time.Now()
 	for {
-		found, err := p.judge(ctx, o)
+		seen, err := about.judge(ctx)
 		if err != nil {
 			return 0, err
 		}
-		latest := o.latestEvent()
+		found, latest := seen.found, seen.latest
 		switch {
 		case len(found) == 0 && time.Since(latest) >= restFor:
 			return max(0, latest.Sub(began)), nil
@@ -48,20 +48,11 @@ func (p *play) settle(ctx context.Context, o *observer) (time.Duration, error) {
 	}
 }
 
-// judge reads all there is and says what is wrong with it.
-func (p *play) judge(ctx context.Context, o *observer) ([]check.Violation, error) {
-	world, err := check.Read(ctx, p.client, p.settings.Variant.namespace())
-	if err != nil {
-		return nil, err
-	}
-	return check.Case{World: world, Disks: o.firstDisks(), Accounts: p.accounts, Now: time.Now()}.Violations(), nil
-}
-
 // report records violations, the first of them with what happened before.
 func (p *play) report(found []check.Violation) {
 	for i, v := range found {
 		if i < storiesMost {
-			v.History = p.diary.about(v.Sandbox)
+			v.History = p.diary.about(v.Claim, v.Sandbox)
 		}
 		p.violate(v)
 	}

@@ -20,12 +20,15 @@ type counts struct {
 	missed int
 	// refused are writes of users that others' writes made fail, and that were tried again.
 	refused int
-	// kills are controllers killed, ends those that ended by themselves because they could not renew the Lease.
-	kills, ends int
+	// kills are controllers killed, ends those that ended by themselves because they could not renew the Lease or found no
+	// control plane, by the names of their Deployments. outages are the parts of the control plane killed.
+	kills, ends, outages map[string]int
 }
 
 func newTally() *tally {
-	return &tally{counts: counts{actions: map[schedule.Kind]int{}}}
+	return &tally{counts: counts{
+		actions: map[schedule.Kind]int{}, kills: map[string]int{}, ends: map[string]int{}, outages: map[string]int{},
+	}}
 }
 
 // change lets update the counts.
@@ -41,14 +44,15 @@ func (t *tally) now() counts {
 	defer t.mu.Unlock()
 	copied := t.counts
 	copied.actions = maps.Clone(t.actions)
+	copied.kills, copied.ends, copied.outages = maps.Clone(t.kills), maps.Clone(t.ends), maps.Clone(t.outages)
 	return copied
 }
 
-// total is the number of all actions.
-func (c counts) total() int {
-	sum := 0
-	for _, n := range c.actions {
-		sum += n
+// sum adds up what was counted by something.
+func sum[K comparable](all map[K]int) int {
+	added := 0
+	for _, n := range all {
+		added += n
 	}
-	return sum
+	return added
 }

@@ -31,6 +31,12 @@ const (
 	leaseSuffix = ".agents.x-k8s.io"
 )
 
+// LeaseOf is the name of a controller's Lease, by that of its Deployment.
+func LeaseOf(controller string) string { return controller + leaseSuffix }
+
+// UserOf is who a controller is to the API server, by the name of its Deployment.
+func UserOf(controller string) string { return "system:serviceaccount:" + Namespace + ":" + controller }
+
 const (
 	// DefaultReadyTimeout is how long a controller may take until it is ready.
 	DefaultReadyTimeout = 60 * time.Second

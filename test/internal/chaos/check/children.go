@@ -51,27 +51,27 @@ func (j *judge) judgeChildren() {
 	for name, s := range j.sandboxes {
 		living[s.sandbox.UID] = name
 	}
-	for _, c := range j.World.children() {
+	for _, c := range j.World.Children() {
 		if broken := j.whyNotOwned(c, living); broken != "" {
-			j.fail(c.kind, c.object.GetName(), c.sandbox, "%s", broken)
+			j.fail(c.Kind, c.Object.GetName(), c.Sandbox, "%s", broken)
 		}
-		if at := c.object.GetDeletionTimestamp(); at != nil {
-			j.fail(c.kind, c.object.GetName(), c.sandbox, "it has been terminating since %s (finalizers %v)", at.UTC(), c.object.GetFinalizers())
+		if at := c.Object.GetDeletionTimestamp(); at != nil {
+			j.fail(c.Kind, c.Object.GetName(), c.Sandbox, "it has been terminating since %s (finalizers %v)", at.UTC(), c.Object.GetFinalizers())
 		}
 	}
 }
 
 // whyNotOwned is empty for a child that belongs where it is.
-func (j *judge) whyNotOwned(c child, living map[types.UID]string) string {
-	owner, account := c.owner(), j.Accounts[c.sandbox]
+func (j *judge) whyNotOwned(c Child, living map[types.UID]string) string {
+	owner, account := c.owner(), j.Accounts[c.Sandbox]
 	name, exists := living[owner]
 	switch {
 	case owner != "" && !exists:
-		return fmt.Sprintf("its Sandbox (UID %s) does not exist: %s", owner, references(c.object))
-	case owner != "" && name != c.sandbox:
+		return fmt.Sprintf("its Sandbox (UID %s) does not exist: %s", owner, references(c.Object))
+	case owner != "" && name != c.Sandbox:
 		return fmt.Sprintf("it belongs to Sandbox %s, of which it does not have the name", name)
-	case owner != "" && len(c.object.GetOwnerReferences()) != 1:
-		return "want one owner, it has " + references(c.object)
+	case owner != "" && len(c.Object.GetOwnerReferences()) != 1:
+		return "want one owner, it has " + references(c.Object)
 	case owner != "":
 		return ""
 	case account == nil || !account.Orphaned:
@@ -84,12 +84,12 @@ func (j *judge) whyNotOwned(c child, living map[types.UID]string) string {
 }
 
 // isWanted says whether there is a Sandbox that takes the child over.
-func (j *judge) isWanted(c child) bool {
-	s := j.sandboxes[c.sandbox]
+func (j *judge) isWanted(c Child) bool {
+	s := j.sandboxes[c.Sandbox]
 	if s == nil {
 		return false
 	}
-	switch c.kind {
+	switch c.Kind {
 	case KindPod:
 		return s.hasPod()
 	case KindClaim:

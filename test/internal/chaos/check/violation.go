@@ -12,6 +12,8 @@ type Violation struct {
 	Name string `json:"name"`
 	// Sandbox is the name of the Sandbox that it is about.
 	Sandbox string `json:"sandbox"`
+	// Claim is the name of the SandboxClaim that it is about, if any.
+	Claim string `json:"claim,omitempty"`
 	// Broken says what should be and what is.
 	Broken string `json:"broken"`
 	// History is what happened before, as far as it was noted.
@@ -67,7 +69,7 @@ func (j *judge) gather() {
 	}
 	for i := range j.World.Pods {
 		pod := &j.World.Pods[i]
-		owner := child{object: pod}.owner()
+		owner := Child{Object: pod}.owner()
 		if s := byUID[string(owner)]; s != nil {
 			s.pods = append(s.pods, pod)
 		} else if s := j.sandboxes[pod.Name]; s != nil && owner == "" {
@@ -76,13 +78,13 @@ func (j *judge) gather() {
 	}
 	for i := range j.World.Claims {
 		claim := &j.World.Claims[i]
-		if s := byUID[string(child{object: claim}.owner())]; s != nil {
+		if s := byUID[string(Child{Object: claim}.owner())]; s != nil {
 			s.claims = append(s.claims, claim)
 		}
 	}
 	for i := range j.World.Services {
 		service := &j.World.Services[i]
-		if s := byUID[string(child{object: service}.owner())]; s != nil {
+		if s := byUID[string(Child{Object: service}.owner())]; s != nil {
 			s.services = append(s.services, service)
 		}
 	}

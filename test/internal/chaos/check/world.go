@@ -37,17 +37,17 @@ func Read(ctx context.Context, c client.Reader, namespace string) (World, error)
 	return World{Sandboxes: sandboxes.Items, Pods: pods.Items, Claims: claims.Items, Services: services.Items}, nil
 }
 
-// children are the Pods, PersistentVolumeClaims and Services.
-func (w World) children() []child {
-	var all []child
+// Children are the Pods, PersistentVolumeClaims and Services.
+func (w World) Children() []Child {
+	var all []Child
 	for i := range w.Pods {
-		all = append(all, child{kind: KindPod, sandbox: w.Pods[i].Name, object: &w.Pods[i]})
+		all = append(all, Child{Kind: KindPod, Sandbox: w.Pods[i].Name, Object: &w.Pods[i]})
 	}
 	for i := range w.Claims {
-		all = append(all, child{kind: KindClaim, sandbox: SandboxOfClaim(w.Claims[i].Name), object: &w.Claims[i]})
+		all = append(all, Child{Kind: KindClaim, Sandbox: SandboxOfClaim(w.Claims[i].Name), Object: &w.Claims[i]})
 	}
 	for i := range w.Services {
-		all = append(all, child{kind: KindService, sandbox: w.Services[i].Name, object: &w.Services[i]})
+		all = append(all, Child{Kind: KindService, Sandbox: w.Services[i].Name, Object: &w.Services[i]})
 	}
 	return all
 }
@@ -60,15 +60,15 @@ const (
 	KindService = "Service"
 )
 
-// child is an object of a name that a Sandbox gives.
-type child struct {
-	kind    string
-	sandbox string // the name of the Sandbox that gives it
-	object  metav1.Object
+// Child is an object of a name that a Sandbox gives.
+type Child struct {
+	Kind    string
+	Sandbox string // the name of the Sandbox that gives it
+	Object  metav1.Object
 }
 
-func (c child) owner() types.UID {
-	if ref := metav1.GetControllerOfNoCopy(c.object); ref != nil {
+func (c Child) owner() types.UID {
+	if ref := metav1.GetControllerOfNoCopy(c.Object); ref != nil {
 		return ref.UID
 	}
 	return ""

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// killer is the number of the actor that kills; users have those from 1.
-const killer = 0
+// killers is the number of the first actor that kills; the further ones have those down from the largest there is, and users
+// those from 1.
+const killers = uint64(0)
 
 // Kill is the end of a controller.
 type Kill struct {
@@ -23,9 +24,10 @@ type Kills struct {
 	replicas    int
 }
 
-// NewKills returns kills of that many replicas, with pauses drawn evenly from least to most.
-func NewKills(seed uint64, replicas int, least, most time.Duration) *Kills {
-	return &Kills{random: newRandom(seed, killer), least: least, most: most, replicas: replicas}
+// NewKills returns kills of that many replicas of a controller, with pauses drawn evenly from least to most. Controllers are
+// numbered from 0.
+func NewKills(seed uint64, controller, replicas int, least, most time.Duration) *Kills {
+	return &Kills{random: newRandom(seed, killers-uint64(controller)), least: least, most: most, replicas: replicas}
 }
 
 // Next returns the next kill.

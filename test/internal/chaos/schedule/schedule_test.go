@@ -23,7 +23,7 @@ func names(count int) []string {
 }
 
 func kills(seed uint64, count int) []Kill {
-	drawn := NewKills(seed, 2, least, most)
+	drawn := NewKills(seed, 0, 2, least, most)
 	var all []Kill
 	for range count {
 		all = append(all, drawn.Next())

@@ -126,6 +126,10 @@ func (u *user) act(p *plan) Action {
 	return action
 }
 
+func (u *user) upTo(most time.Duration) time.Duration {
+	return time.Duration(u.random.Int64N(int64(most))).Round(time.Millisecond)
+}
+
 func (u *user) percent(share int) bool { return u.random.IntN(100) < share }
 
 func (u *user) choose(from []weighted) Kind {
@@ -164,7 +168,7 @@ func (u *user) expiry() (time.Duration, sandboxv1beta1.ShutdownPolicy) {
 	if u.percent(50) {
 		return 0, policy
 	}
-	return time.Duration(u.random.Int64N(int64(longestExpiry))).Round(time.Millisecond), policy
+	return u.upTo(longestExpiry), policy
 }
 
 // follow sets what the name is meant to be after the action.

@@ -1,6 +1,7 @@
-package bench
+package promises
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,19 +13,22 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
-// ledger keeps what was ever true of claims and Sandboxes: what is promised is promised for ever.
-type ledger struct {
+// Ledger keeps what was ever true of claims and Sandboxes: what is promised is promised for ever.
+type Ledger struct {
 	// owners are the claims that have controlled a Sandbox, owned the Sandboxes that a claim has controlled.
 	owners, owned relation
 	// publishers are the claims that have published the name of a Sandbox, published the names that a claim has.
 	publishers, published relation
 }
 
+const givenTwice = "Sandbox %s was given to several claims: %v"
+
 // relation is what stands beside what.
 type relation map[string]map[string]bool
 
-func newLedger() ledger {
-	return ledger{owners: relation{}, owned: relation{}, publishers: relation{}, published: relation{}}
+// NewLedger returns one that has seen nothing.
+func NewLedger() Ledger {
+	return Ledger{owners: relation{}, owned: relation{}, publishers: relation{}, published: relation{}}
 }
 
 func (r relation) add(one, other string) {
@@ -45,30 +49,39 @@ func (r relation) doubles(format string) []error {
 	return all
 }
 
-func (l ledger) seeSandbox(sandbox *sandboxv1beta1.Sandbox) {
+// SeeSandbox takes in who controls a Sandbox.
+func (l Ledger) SeeSandbox(sandbox *sandboxv1beta1.Sandbox) {
 	owner := metav1.GetControllerOfNoCopy(sandbox)
 	if owner == nil || owner.Kind != extensionsv1beta1.SandboxClaimKind {
 		return
 	}
-	claim, self := describe(owner.Name, owner.UID), describe(sandbox.Name, sandbox.UID)
+	claim, self := Describe(owner.Name, owner.UID), Describe(sandbox.Name, sandbox.UID)
 	l.owners.add(self, claim)
 	l.owned.add(claim, self)
 }
 
-func (l ledger) seeClaim(claim *extensionsv1beta1.SandboxClaim) {
+// SeeClaim takes in what a claim has published.
+func (l Ledger) SeeClaim(claim *extensionsv1beta1.SandboxClaim) {
 	if name := claim.Status.Sandbox.Name; name != "" {
-		l.publishers.add(name, describe(claim.Name, claim.UID))
-		l.published.add(describe(claim.Name, claim.UID), name)
+		l.publishers.add(name, Describe(claim.Name, claim.UID))
+		l.published.add(Describe(claim.Name, claim.UID), name)
 	}
 }
 
-// broken lists the promises that were not kept.
-func (l ledger) broken() []error {
+// GivenTwice is an error if the Sandbox was ever given to more than one claim, which must never be.
+func (l Ledger) GivenTwice(sandbox *sandboxv1beta1.Sandbox) error {
+	self := Describe(sandbox.Name, sandbox.UID)
+	return errors.Join(relation{self: l.owners[self]}.doubles(givenTwice)...)
+}
+
+// Broken lists the promises that were not kept where nobody deletes anything and no claim expires: each claim has one Sandbox.
+func (l Ledger) Broken() []error {
 	return slices.Concat(
-		l.owners.doubles("Sandbox %s was given to several claims: %v"),
+		l.owners.doubles(givenTwice),
 		l.owned.doubles("claim %s got several Sandboxes: %v"),
 		l.publishers.doubles("Sandbox %q was published by several claims: %v"),
 		l.published.doubles("claim %s has published several names: %v"))
 }
 
-func describe(name string, uid types.UID) string { return fmt.Sprintf("%q (%s)", name, uid) }
+// Describe names an object among those that had its name.
+func Describe(name string, uid types.UID) string { return fmt.Sprintf("%q (%s)", name, uid) }
