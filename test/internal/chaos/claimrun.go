@@ -45,8 +45,11 @@ func (p *play) newClaims(ctx context.Context, broken func(check.Violation)) (*cl
 		name := fmt.Sprintf("claim-%04d", i)
 		r.accounts[name], r.numbers[name] = &claims.Account{}, i
 	}
-	var err error
-	r.watch, err = sighting.Start(ctx, p.client, p.settings.namespace(), r.see,
+	watching, err := sighting.NewClient(p.stage.Config)
+	if err != nil {
+		return nil, err
+	}
+	r.watch, err = sighting.Start(ctx, watching, p.settings.namespace(), r.see,
 		&sandboxv1beta1.SandboxList{}, &extensionsv1beta1.SandboxClaimList{}, &extensionsv1beta1.SandboxWarmPoolList{})
 	if err != nil {
 		return nil, err
