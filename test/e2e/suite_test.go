@@ -41,6 +41,8 @@ var (
 	user       client.WithWatch
 	config     *rest.Config
 	controller runner
+	// own is the cluster of these tests; nil: they were given one.
+	own *devcluster.Options
 )
 
 // runner is the controller that tests have beside them, and what it is started with.
@@ -139,12 +141,13 @@ func openCluster(ctx context.Context, root string) (string, func(context.Context
 	if err != nil {
 		return "", nil, err
 	}
+	own = &options
 	return cluster.KubeconfigPath(), cluster.Down, nil
 }
 
-// startController installs the asset, with no replicas of its Deployment, and runs the controller on this machine.
+// startController installs the asset, with no replicas of its Deployments, and runs the core's controller on this machine.
 func startController(ctx context.Context, root string) error {
-	manifest, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox.yaml"))
+	manifest, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox-with-extensions.yaml"))
 	if err != nil {
 		return err
 	}

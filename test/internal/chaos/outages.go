@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"syscall"
@@ -15,8 +16,11 @@ import (
 const (
 	// aftershock is how long after an outage something may still fail because of it: a controller's process gives up a little later.
 	aftershock = 30 * time.Second
-	// retryPause lies between two tries of what failed for want of a control plane.
-	retryPause = 100 * time.Millisecond
+	// retryPause lies between two tries of what failed for want of a control plane. With hundreds of users that ask again, a shorter
+	// one keeps an API server busy that is just starting.
+	retryPause = time.Second
+	// startTries is how often a part of the control plane is started: on a busy machine it may not be healthy in time.
+	startTries = 3
 )
 
 // outages kill parts of the control plane and start them again. They are safe for concurrent use.
@@ -56,7 +60,13 @@ func (o *outages) restart(ctx context.Context, options devcluster.Options, compo
 	if err := cluster.Kill(ctx, component, syscall.SIGKILL); err != nil {
 		return err
 	}
-	_, err = devcluster.Up(ctx, options)
+	for range startTries {
+		var slow *devcluster.StartError
+		if _, err = devcluster.Up(ctx, options); !errors.As(err, &slow) {
+			break
+		}
+		o.diary.note("", "%s does not start: %s", component, slow.Reason)
+	}
 	o.diary.note("", "%s is there again", component)
 	return err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // again is the pause before a watch that ended goes on.
-const again = 20 * time.Millisecond
+const again = 100 * time.Millisecond
 
 // stream follows the objects of one kind.
 type stream struct {
