@@ -30,6 +30,7 @@ func TestUsersAskAgainUntilTheyAreAnswered(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPlay(Stage{}, Settings{}, nil, newDiary(time.Now(), io.Discard))
 			asked := 0
 			err := p.persist(t.Context(), func() error {

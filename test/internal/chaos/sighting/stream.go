@@ -93,22 +93,19 @@ func (s *stream) see(event watch.Event) error {
 	if err != nil {
 		return err
 	}
-	if event.Type != watch.Bookmark {
-		s.tell(object, version, event.Type == watch.Deleted)
+	change := Change{Before: s.known[object.GetName()], After: object, Version: version, Seen: time.Now()}
+	switch event.Type {
+	case watch.Added, watch.Modified:
+		s.known[object.GetName()] = object
+		s.order.add(change)
+	case watch.Deleted:
+		delete(s.known, object.GetName())
+		change.Before, change.After = object, nil
+		s.order.add(change)
 	}
 	s.version, s.last = version, version
 	s.order.reach(s.number, version)
 	return nil
-}
-
-func (s *stream) tell(object client.Object, version uint64, gone bool) { //nolint:revive // It is what the event says.
-	change := Change{Before: s.known[object.GetName()], After: object, Version: version, Seen: time.Now()}
-	s.known[object.GetName()] = object
-	if gone {
-		change.Before, change.After = object, nil
-		delete(s.known, object.GetName())
-	}
-	s.order.add(change)
 }
 
 // list compares what there is with what is known. The first list tells what was there before.
