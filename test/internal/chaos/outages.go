@@ -49,7 +49,9 @@ func (o *outages) run(ctx context.Context, cluster devcluster.Options, due []sch
 	return nil
 }
 
+// restart goes on when ctx ends: what comes then needs a control plane, too.
 func (o *outages) restart(ctx context.Context, options devcluster.Options, component string) error {
+	ctx = context.WithoutCancel(ctx)
 	cluster, err := devcluster.Open(options)
 	if err != nil {
 		return err

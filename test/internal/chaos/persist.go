@@ -25,7 +25,8 @@ func (p *play) persist(ctx context.Context, request func() error) error {
 	}
 }
 
-// isAnswer says whether the API server has said yes or no, and does not ask for another try.
+// isAnswer says whether the API server has said yes or no, and does not ask for another try. One that is just starting knows none of
+// our kinds, which is no answer about an object.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	if err == nil {
@@ -34,7 +35,8 @@ func isAnswer(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	return !apierrors.IsServerTimeout(err) && !apierrors.IsTimeout(err) && !apierrors.IsServiceUnavailable(err) &&
+	_, unknownKind := apierrors.StatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return !unknownKind && !apierrors.IsServerTimeout(err) && !apierrors.IsTimeout(err) && !apierrors.IsServiceUnavailable(err) &&
 		!apierrors.IsInternalError(err) && !apierrors.IsTooManyRequests(err)
 }
 

@@ -3,6 +3,7 @@ package chaos
 import (
 	"errors"
 	"io"
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -17,16 +18,17 @@ func TestUsersAskAgainUntilTheyAreAnswered(t *testing.T) {
 		answer error
 		want   bool
 	}{
-		"done":               {nil, true},
-		"not there":          {apierrors.NewNotFound(resource, "x"), true},
-		"exists":             {apierrors.NewAlreadyExists(resource, "x"), true},
-		"refused":            {apierrors.NewForbidden(resource, "x", errors.New("no")), true},
-		"nobody listens":     {syscall.ECONNREFUSED, false},
-		"broken off":         {io.ErrUnexpectedEOF, false},
-		"etcd is not there":  {apierrors.NewInternalError(errors.New("etcd")), false},
-		"took too long":      {apierrors.NewTimeoutError("slow", 1), false},
-		"a gateway's answer": {apierrors.NewServiceUnavailable("starting"), false},
-		"too many requests":  {apierrors.NewTooManyRequests("starting", 1), false},
+		"done":                  {nil, true},
+		"not there":             {apierrors.NewNotFound(resource, "x"), true},
+		"exists":                {apierrors.NewAlreadyExists(resource, "x"), true},
+		"refused":               {apierrors.NewForbidden(resource, "x", errors.New("no")), true},
+		"kind is not there yet": {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", resource, "x", "404 page not found", 0, true), false},
+		"nobody listens":        {syscall.ECONNREFUSED, false},
+		"broken off":            {io.ErrUnexpectedEOF, false},
+		"etcd is not there":     {apierrors.NewInternalError(errors.New("etcd")), false},
+		"took too long":         {apierrors.NewTimeoutError("slow", 1), false},
+		"a gateway's answer":    {apierrors.NewServiceUnavailable("starting"), false},
+		"too many requests":     {apierrors.NewTooManyRequests("starting", 1), false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -173,6 +173,8 @@ func (p *play) violate(v check.Violation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found = append(p.found, v)
+	p.diary.note(v.Sandbox, "VIOLATION: %s", v)
+	p.settings.say("VIOLATION: %s", v)
 }
 
 // amend changes what was found.
