@@ -90,7 +90,7 @@ func (u *claimUser) create(ctx context.Context, shape schedule.ClaimShape) error
 			return u.violation("it was deleted and its name is still taken after %s", namePatience)
 		}
 		u.tally.change(func(c *counts) { c.refused++ })
-		if err := sleepUntil(ctx, time.Now().Add(namePause)); err != nil {
+		if err := sleepUntil(ctx, time.Now().Add(retryPause)); err != nil {
 			return err
 		}
 	}
@@ -123,9 +123,9 @@ func (u *claimUser) created(claim *extensionsv1beta1.SandboxClaim) error {
 // patch sets when the claim expires, and what happens then, and takes the answer down.
 func (u *claimUser) patch(ctx context.Context, at time.Time, policy extensionsv1beta1.ShutdownPolicy) error {
 	body := fmt.Sprintf(`{"spec":{"lifecycle":{"shutdownTime":%q,"shutdownPolicy":%q}}}`, at.UTC().Format(time.RFC3339), policy)
-	claim := &extensionsv1beta1.SandboxClaim{ObjectMeta: fixture.Named(u.settings.namespace(), u.name)}
+	claim, sent := &extensionsv1beta1.SandboxClaim{ObjectMeta: fixture.Named(u.settings.namespace(), u.name)}, 0
 	err := u.persist(ctx, func() error {
-		for {
+		for sent++; ; {
 			err := u.client.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(body)))
 			if !apierrors.IsConflict(err) {
 				return err
@@ -134,12 +134,19 @@ func (u *claimUser) patch(ctx context.Context, at time.Time, policy extensionsv1
 		}
 	})
 	switch {
+	case apierrors.IsNotFound(err) && sent > 1 && policy != extensionsv1beta1.ShutdownPolicyRetain && !time.Now().Before(at.Truncate(time.Second)):
+		// The first answer was lost, and the claim has expired by it.
+		u.account.Claim = nil
+		return nil
 	case apierrors.IsNotFound(err):
 		return u.missing()
 	case err != nil:
 		return fmt.Errorf("patching claim %q with %s: %w", u.name, body, err)
 	case u.account.Claim == nil || u.account.Claim.UID != claim.UID:
 		return u.violation("there is one of UID %s, which the user did not make", claim.UID)
+	case claim.DeletionTimestamp != nil:
+		// It has expired, and goes in the foreground: what the user wants now comes too late.
+		return u.missing()
 	}
 	u.account.Claim = claim
 	return nil
