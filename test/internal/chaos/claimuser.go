@@ -72,9 +72,12 @@ func (u *claimUser) create(ctx context.Context, shape schedule.ClaimShape) error
 	u.made++
 	deadline := time.Now().Add(namePatience)
 	for {
-		claim := desiredClaim(u.settings.namespace(), u.name, u.pools[shape.Pool].name, shape, time.Now())
-		claim.Annotations = map[string]string{attempt: fmt.Sprint(u.made)}
-		err := u.persist(ctx, func() error { return u.client.Create(ctx, claim) })
+		var claim *extensionsv1beta1.SandboxClaim
+		err := u.persist(ctx, func() error {
+			claim = desiredClaim(u.settings.namespace(), u.name, u.pools[shape.Pool].name, shape, time.Now())
+			claim.Annotations = map[string]string{attempt: fmt.Sprint(u.made)}
+			return u.client.Create(ctx, claim)
+		})
 		if apierrors.IsAlreadyExists(err) {
 			claim, err = u.settle(ctx, err)
 		}

@@ -82,17 +82,6 @@ func (o *order) take(now time.Time) []Change {
 	for n < len(o.pending) && o.isRipe(o.pending[n], now) {
 		n++
 	}
-	return o.hand(n)
-}
-
-// takeAll hands out what is left.
-func (o *order) takeAll() []Change {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.hand(len(o.pending))
-}
-
-func (o *order) hand(n int) []Change {
 	taken := slices.Clone(o.pending[:n])
 	o.pending = slices.Delete(o.pending, 0, n)
 	if n > 0 {

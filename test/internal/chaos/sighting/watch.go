@@ -2,7 +2,6 @@ package sighting
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,12 +15,11 @@ const (
 // Watch follows objects until its context ends.
 type Watch struct {
 	order *order
-	ended chan struct{}
 }
 
 // Start returns once everything that is there has been listed. Changes are handed to see one at a time, in their order.
 func Start(ctx context.Context, c client.WithWatch, namespace string, see func(Change), kinds ...client.ObjectList) (*Watch, error) {
-	w := &Watch{order: newOrder(len(kinds), time.Now()), ended: make(chan struct{})}
+	w := &Watch{order: newOrder(len(kinds), time.Now())}
 	for number, kind := range kinds {
 		s := &stream{client: c, namespace: namespace, kind: kind, number: number, order: w.order, known: map[string]client.Object{}}
 		if err := s.list(ctx); err != nil {
@@ -33,25 +31,19 @@ func Start(ctx context.Context, c client.WithWatch, namespace string, see func(C
 	return w, nil
 }
 
-// hand gives out changes until ctx ends, and then what is left.
+// hand gives out changes until ctx ends.
 func (w *Watch) hand(ctx context.Context, see func(Change)) {
-	defer close(w.ended)
 	ticker := time.NewTicker(takeEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			tellAll(w.order.takeAll(), see)
 			return
 		case <-ticker.C:
-			tellAll(w.order.take(time.Now()), see)
+			for _, c := range w.order.take(time.Now()) {
+				see(c)
+			}
 		}
-	}
-}
-
-func tellAll(changes []Change, see func(Change)) {
-	for _, c := range changes {
-		see(c)
 	}
 }
 
@@ -60,13 +52,3 @@ func (w *Watch) Latest() time.Time { return w.order.latest() }
 
 // Late is how many changes were seen after a later one had been handed out; 0 unless a watch told something after more than Hold.
 func (w *Watch) Late() int { return w.order.lateOnes() }
-
-// Drain returns once all changes have been handed out, after the end of the context of Start.
-func (w *Watch) Drain(ctx context.Context) error {
-	select {
-	case <-w.ended:
-		return nil
-	case <-ctx.Done():
-		return errors.New("handing out changes: interrupted")
-	}
-}
