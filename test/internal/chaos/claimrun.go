@@ -19,6 +19,8 @@ import (
 // ClaimFigures are what a run about claims counts.
 type ClaimFigures struct {
 	Names int `json:"names"`
+	// Forgotten are the Sandboxes in the end that the garbage collector of Kubernetes has left, see claims.Account.
+	Forgotten int `json:"forgotten"`
 	claims.Figures
 }
 
@@ -30,6 +32,8 @@ type claimRun struct {
 	accounts map[string]*claims.Account
 	numbers  map[string]int // of claims, by name
 	keeper   *keeper
+	// forgotten is what the last judgement found.
+	forgotten int
 }
 
 func (p *play) newClaims(ctx context.Context, broken func(check.Violation)) (*claimRun, error) {
@@ -94,6 +98,10 @@ func (r *claimRun) judge(ctx context.Context) (look, error) {
 	}
 	c := claims.Case{World: world, Accounts: r.accounts, Pools: r.keeper.sizes(), Now: time.Now()}
 	found := c.Violations()
+	r.forgotten = len(c.Forgotten())
+	if waiting := r.watch.Waiting(); waiting > 0 {
+		found = append(found, check.Violation{Kind: "Watch", Broken: fmt.Sprintf("%d changes are not judged yet", waiting)})
+	}
 	if late := r.watch.Late(); late > 0 {
 		found = append(found, check.Violation{Kind: "Watch", Broken: fmt.Sprintf(
 			"%d changes were told after later ones had been judged: what was judged cannot be relied upon", late)})
@@ -106,7 +114,7 @@ func (r *claimRun) living() int { return r.judging.Living() }
 
 // conclude implements subject. The violations that were found are told with the requests that deleted what they are about.
 func (r *claimRun) conclude(into *Result, requests audit.Counts) []check.Violation {
-	into.Claims = &ClaimFigures{Names: r.settings.Names, Figures: r.judging.Figures()}
+	into.Claims = &ClaimFigures{Names: r.settings.Names, Figures: r.judging.Figures(), Forgotten: r.forgotten}
 	r.amend(func(v *check.Violation) {
 		deletes := requests.By(func(k audit.Kind) string {
 			return fmt.Sprintf("%s asked to delete %s %s: %d", k.User, k.Resource, k.Name, k.Code)

@@ -26,6 +26,8 @@ type claimUser struct {
 	account *claims.Account
 	// made counts the claims of this name, so that an answer that was lost can be told from another's claim.
 	made int
+	// last is the UID of the last claim of the name.
+	last types.UID
 }
 
 // run does everything in its time, or as soon as possible after. The error is a check.Violation when the claim is not what the
@@ -119,7 +121,10 @@ func (u *claimUser) created(claim *extensionsv1beta1.SandboxClaim) error {
 	if before := u.account.Claim; before != nil && !u.account.DueToGo(time.Now()) {
 		return u.violation("it is gone, and nobody was to delete it (UID %s)", before.UID)
 	}
-	u.account.Claim = claim
+	if u.last != "" && u.outages.disturbed(time.Now()) {
+		u.account.Hide(u.last)
+	}
+	u.account.Claim, u.last = claim, claim.UID
 	return nil
 }
 

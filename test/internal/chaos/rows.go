@@ -58,6 +58,7 @@ func rowsOfClaims() []row {
 		line("members adopted", func(r Result) any { return r.Claims.Adoptions }),
 		line("Sandboxes replaced", func(r Result) any { return r.Claims.Replaced }),
 		line("discards", func(r Result) any { return r.Claims.Discards }),
+		line("left by the garbage collector", func(r Result) any { return r.Claims.Forgotten }),
 		line("changes that no watch told", func(r Result) any { return r.Claims.Unseen }),
 		line("writes by controllers for each claim", func(r Result) any { return perClaim(r) }),
 	}, end())

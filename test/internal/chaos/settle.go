@@ -31,6 +31,9 @@ func (p *play) settle(ctx context.Context, about subject) (time.Duration, error)
 			return 0, err
 		}
 		found, latest := seen.found, seen.latest
+		if len(found) > 0 {
+			p.diary.note("", "%d things are not as they should be, as %s", len(found), found[0])
+		}
 		switch {
 		case len(found) == 0 && time.Since(latest) >= restFor:
 			return max(0, latest.Sub(began)), nil

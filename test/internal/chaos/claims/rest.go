@@ -47,6 +47,32 @@ func (c Case) Violations() []check.Violation {
 	return r.found
 }
 
+// Forgotten returns the Sandboxes that the garbage collector of Kubernetes has left.
+func (c Case) Forgotten() []*sandboxv1beta1.Sandbox {
+	var all []*sandboxv1beta1.Sandbox
+	for i := range c.World.Sandboxes {
+		if sandbox := &c.World.Sandboxes[i]; c.isForgotten(sandbox) {
+			all = append(all, sandbox)
+		}
+	}
+	return all
+}
+
+func (c Case) isForgotten(sandbox *sandboxv1beta1.Sandbox) bool {
+	owner := ownerOf(sandbox, KindClaim)
+	if owner == nil || c.Accounts[owner.Name] == nil {
+		return false
+	}
+	return c.Accounts[owner.Name].Hidden[owner.UID]
+}
+
+// isInTheWay says whether a claim waits for the name of a Sandbox that was forgotten.
+func (r *rest) isInTheWay(claim *extensionsv1beta1.SandboxClaim) bool {
+	return !isReady(claim) && len(r.owned[claim.UID]) == 0 && slices.ContainsFunc(r.Forgotten(), func(s *sandboxv1beta1.Sandbox) bool {
+		return s.Name == claim.Name
+	})
+}
+
 // rest is one judgement under way.
 type rest struct {
 	Case
@@ -107,6 +133,8 @@ func (r *rest) judgeAccount(name string, account *Account, claim *extensionsv1be
 		wrong("its spec is not the user's: generation %d, and %d", claim.Generation, wanted.Generation)
 	case isDue(claim, r.Now):
 		r.judgeExpired(claim)
+	case r.isInTheWay(claim):
+		// It starts cold under its own name, which what was forgotten has.
 	default:
 		r.judgeServed(claim)
 	}

@@ -109,6 +109,26 @@ func TestPoolsAndSandboxesAtRest(t *testing.T) {
 		"a Sandbox of nobody": {func(c *claims.Case) { add(c, sandbox("x")) }, "Sandbox x: it belongs to nobody"},
 		"a Sandbox of a claim that is gone": {func(c *claims.Case) { add(c, sandbox("x", ofClaim("gone"))) },
 			"Sandbox x: it belongs to SandboxClaim gone (UID gone), and no such claim or pool exists"},
+		"a Sandbox that the garbage collector has left": {func(c *claims.Case) {
+			add(c, sandbox("x", ofClaim("c")))
+			c.Accounts["c"].Hide("c")
+		}, ""},
+		"the same, in the way of a claim": {func(c *claims.Case) {
+			left := sandbox("c", ofClaim("c"))
+			left.OwnerReferences[0].UID = "earlier"
+			add(c, left)
+			c.Accounts["c"].Hide("earlier")
+			c.Accounts["c"].Claim = claim("c")
+			c.World.Bindings = append(c.World.Bindings, *claim("c"))
+		}, ""},
+		"the same, and nothing in the way of the claim": {func(c *claims.Case) {
+			left := sandbox("x", ofClaim("c"))
+			left.OwnerReferences[0].UID = "earlier"
+			add(c, left)
+			c.Accounts["c"].Hide("earlier")
+			c.Accounts["c"].Claim = claim("c")
+			c.World.Bindings = append(c.World.Bindings, *claim("c"))
+		}, "SandboxClaim c: want one Sandbox of its own, there are 0"},
 		"a member that is not Ready": {func(c *claims.Case) { c.World.Sandboxes[1].Status.Conditions = nil },
 			"Sandbox member: it has no condition Ready"},
 		"a Sandbox without a Pod": {func(c *claims.Case) { c.World.Pods = c.World.Pods[:1] },

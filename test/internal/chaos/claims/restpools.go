@@ -58,7 +58,7 @@ func (r *rest) judgeSandbox(sandbox *sandboxv1beta1.Sandbox) {
 		wrong("it has been terminating since %s (finalizers %v)", sandbox.DeletionTimestamp.UTC(), sandbox.Finalizers)
 		return
 	}
-	if owner == nil || !r.owners[owner.UID] {
+	if (owner == nil || !r.owners[owner.UID]) && !r.isForgotten(sandbox) {
 		wrong("it belongs to %s, and no such claim or pool exists", describeOwners(sandbox))
 	}
 	if why := whyNotReady(sandbox.Status.Conditions, sandbox.Generation); why != "" {

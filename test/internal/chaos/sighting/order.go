@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Hold is how long a change waits for earlier ones of other kinds, of which no watch has told anything later.
-const Hold = 2 * time.Second
+// Hold is how long a change waits for earlier ones of other kinds, of which no watch has told anything later. After an outage of etcd
+// the API server takes up its own watches of the kinds one by one.
+const Hold = 10 * time.Second
 
 // order puts the changes that several watches tell into one order. It is safe for concurrent use.
 type order struct {
@@ -105,6 +106,13 @@ func (o *order) latest() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen
+}
+
+// waiting is how many changes were not handed out yet.
+func (o *order) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.pending)
 }
 
 // lateOnes is how many changes came after a later one was handed out.

@@ -13,8 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// again is the pause before a watch that ended goes on.
-const again = 100 * time.Millisecond
+const (
+	// again is the pause before a watch that ended goes on.
+	again = 100 * time.Millisecond
+	// patience bounds how long a list may take, and how long a watch may take to begin: an API server that is just starting may keep
+	// a request for a minute.
+	patience = 5 * time.Second
+)
 
 // stream follows the objects of one kind.
 type stream struct {
@@ -60,9 +65,13 @@ func (s *stream) follow(ctx context.Context) error {
 			return err
 		}
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	slow := time.AfterFunc(patience, end)
 	events, err := s.client.Watch(ctx, s.newList(), client.InNamespace(s.namespace), &client.ListOptions{Raw: &metav1.ListOptions{
 		ResourceVersion: strconv.FormatUint(s.version, 10), AllowWatchBookmarks: true,
 	}})
+	slow.Stop()
 	if err != nil {
 		return err
 	}
@@ -110,6 +119,8 @@ func (s *stream) see(event watch.Event) error {
 
 // list compares what there is with what is known. The first list tells what was there before.
 func (s *stream) list(ctx context.Context) error {
+	ctx, end := context.WithTimeout(ctx, patience)
+	defer end()
 	list := s.newList()
 	if err := s.client.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
 		return err

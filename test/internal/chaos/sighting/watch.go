@@ -50,5 +50,8 @@ func (w *Watch) hand(ctx context.Context, see func(Change)) {
 // Latest is when a change was last seen, whether it was handed out or not.
 func (w *Watch) Latest() time.Time { return w.order.latest() }
 
+// Waiting is how many changes were seen and not handed out yet.
+func (w *Watch) Waiting() int { return w.order.waiting() }
+
 // Late is how many changes were seen after a later one had been handed out; 0 unless a watch told something after more than Hold.
 func (w *Watch) Late() int { return w.order.lateOnes() }
