@@ -150,11 +150,11 @@ func (u *claimUser) patch(ctx context.Context, at time.Time, policy extensionsv1
 		return u.missing()
 	case err != nil:
 		return fmt.Errorf("patching claim %q with %s: %w", u.name, body, err)
-	case u.account.Claim == nil || u.account.Claim.UID != claim.UID:
-		return u.violation("there is one of UID %s, which the user did not make", claim.UID)
 	case claim.DeletionTimestamp != nil:
 		// It has expired, and goes in the foreground: what the user wants now comes too late.
 		return u.missing()
+	case u.account.Claim == nil || u.account.Claim.UID != claim.UID:
+		return u.violation("there is one of UID %s, which the user did not make", claim.UID)
 	}
 	u.account.Claim = claim
 	return nil
