@@ -14,8 +14,12 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
 
-// leaseLost is in the log of a controller that ended because it could not renew its Lease in time, as it should.
-const leaseLost = "leader election lost"
+const (
+	// leaseLost is in the log of a controller that ended because it could not renew its Lease in time, as it should.
+	leaseLost = "leader election lost"
+	// portTaken is in that of one for which a port was chosen that another process took before it.
+	portTaken = "address already in use"
+)
 
 // replicas are the processes of one controller in a run. They are children of this process, killed by their handles.
 type replicas struct {
@@ -89,17 +93,18 @@ func (r *replicas) start(ctx context.Context, number int) error {
 	return nil
 }
 
-// startInTheEnd tries again what a control plane that was not there has made fail.
+// startInTheEnd tries again what a control plane that was not there, or a port that was taken, has made fail.
 func (r *replicas) startInTheEnd(ctx context.Context, number int) (*install.Controller, error) {
 	for {
 		began := time.Now()
 		controller, err := install.StartController(context.WithoutCancel(ctx), r.stage.Config, install.ControllerOptions{
 			Binary: r.stage.Binaries[r.controller], ServiceAccount: r.controller, Args: r.settings.args(r.controller), Log: r.all[number].log,
 		})
-		if err == nil || ctx.Err() != nil || !r.outages.disturbed(began) {
+		isTaken := err != nil && strings.Contains(err.Error(), portTaken)
+		if err == nil || ctx.Err() != nil || !isTaken && !r.outages.disturbed(began) {
 			return controller, err
 		}
-		r.diary.note("", "%s %d did not start without the control plane", r.controller, number)
+		r.diary.note("", "%s %d did not start without the control plane, or its port", r.controller, number)
 		if err := sleepUntil(ctx, time.Now().Add(retryPause)); err != nil {
 			return nil, err
 		}
@@ -152,7 +157,8 @@ func (r *replicas) restart(ctx context.Context, dead *install.Controller) error 
 			continue // killed, and replaced already
 		}
 		r.diary.note("", "%s %d ended by itself, process %d", r.controller, number, dead.PID())
-		if !strings.Contains(dead.LogTail(), leaseLost) && !r.outages.disturbed(time.Now()) {
+		isToEnd := strings.Contains(dead.LogTail(), leaseLost) || strings.Contains(dead.LogTail(), portTaken)
+		if !isToEnd && !r.outages.disturbed(time.Now()) {
 			return fmt.Errorf("%s %d ended by itself:\n%s", r.controller, number, dead.LogTail())
 		}
 		r.tally.change(func(c *counts) { c.ends[r.controller]++ })
