@@ -94,6 +94,9 @@ func (u *claimUser) create(ctx context.Context, shape schedule.ClaimShape) error
 		case time.Now().After(deadline):
 			return u.violation("it was deleted and its name is still taken after %s", namePatience)
 		}
+		if u.outages.disturbed(time.Now()) {
+			deadline = time.Now().Add(namePatience) // nobody can let go of a name without a control plane
+		}
 		u.tally.change(func(c *counts) { c.refused++ })
 		if err := sleepUntil(ctx, time.Now().Add(retryPause)); err != nil {
 			return err
