@@ -25,7 +25,8 @@ const (
 
 // Settle returns want, in its order, with LastTransitionTime filled in: the stored one where a condition of that
 // type stands with the same status, now elsewhere. A stored condition of one of our types that is not wanted is left out; those
-// of other types are somebody else's, and follow as they are. Messages are cut to what is fit to store.
+// of other types are somebody else's, and follow as they are. What is copied from other objects is made fit to store: messages are
+// cut, reasons and statuses that the API does not take are replaced. One of them would keep the whole status from being written.
 func Settle(ours []string, stored, want []metav1.Condition, now metav1.Time) []metav1.Condition {
 	settled := make([]metav1.Condition, 0, max(len(want), len(stored)))
 	for _, condition := range want {

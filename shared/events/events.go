@@ -2,10 +2,13 @@
 package events
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientevents "k8s.io/client-go/tools/events"
 
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 	"sigs.k8s.io/agent-sandbox/shared/text"
 )
 
@@ -47,6 +50,14 @@ type recorder struct{ sink clientevents.EventRecorder }
 func (r recorder) Emit(regarding runtime.Object, happened ...Event) {
 	for _, event := range happened {
 		r.sink.Eventf(regarding, nil, event.Type, event.Reason, event.Action, "%s", text.Cut(event.Note, noteLimit))
+	}
+}
+
+// Tell emits through a recorder what happened, unless one of the failures beside it says that the namespace of the object is being
+// deleted: such a namespace takes no Events any more.
+func Tell(recorder Recorder, regarding runtime.Object, failures []error, happened ...Event) {
+	if !slices.ContainsFunc(failures, refusals.IsNamespaceGoing) {
+		recorder.Emit(regarding, happened...)
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 // childEvents speak of what was done to children, and of a Sandbox that was deleted.
 func childEvents(s seen, p plan, d done) []events.Event {
 	switch {
-	case d.removed && isToldExpired(s.sandbox):
+	case d.removed && tellsExpiry(s.sandbox.Status):
 		return nil
 	case d.removed:
 		return []events.Event{events.Normal(sandboxv1beta1.ReasonSandboxExpired, actionExpire, "Sandbox has expired and is deleted")}
@@ -113,9 +113,9 @@ func (t transition) matches(c *metav1.Condition) bool {
 	return c != nil && c.Status == t.status && (t.reason == "" || c.Reason == t.reason)
 }
 
-// isToldExpired says whether the status tells that the Sandbox has expired.
-func isToldExpired(sandbox *sandboxv1beta1.Sandbox) bool {
-	return readyReason(sandbox.Status) == sandboxv1beta1.ReasonSandboxExpired
+// tellsExpiry says whether a status tells that the Sandbox has expired.
+func tellsExpiry(status sandboxv1beta1.SandboxStatus) bool {
+	return readyReason(status) == sandboxv1beta1.ReasonSandboxExpired
 }
 
 func readyReason(status sandboxv1beta1.SandboxStatus) string {

@@ -65,7 +65,7 @@ func populationOf(sandbox *sandboxv1beta1.Sandbox) population {
 	return population{
 		namespace:  sandbox.Namespace,
 		ready:      string(ready),
-		expired:    strconv.FormatBool(readyReason(sandbox.Status) == sandboxv1beta1.ReasonSandboxExpired),
+		expired:    strconv.FormatBool(tellsExpiry(sandbox.Status)),
 		launchType: launchType(sandbox),
 		template:   templateName(sandbox),
 		owner:      cmp.Or(extensionOwner(sandbox), "None"),

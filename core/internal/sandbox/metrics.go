@@ -174,7 +174,7 @@ func (m *Metrics) countReady(s seen, owned prometheus.Labels, with func(label, v
 
 // removed counts a Sandbox that expired under the policy Delete, unless it had expired under the other before.
 func (m *Metrics) removed(sandbox *sandboxv1beta1.Sandbox) {
-	if isToldExpired(sandbox) {
+	if tellsExpiry(sandbox.Status) {
 		return
 	}
 	labels := ownedLabels(sandbox)

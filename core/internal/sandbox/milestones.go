@@ -26,9 +26,6 @@ func milestones(stored, written sandboxv1beta1.SandboxStatus) []milestone {
 	isReady := func(status sandboxv1beta1.SandboxStatus) bool {
 		return meta.IsStatusConditionTrue(status.Conditions, sandboxv1beta1.ConditionReady)
 	}
-	isExpired := func(status sandboxv1beta1.SandboxStatus) bool {
-		return readyReason(status) == sandboxv1beta1.ReasonSandboxExpired
-	}
 	isFinished := func(status sandboxv1beta1.SandboxStatus) bool {
 		return meta.IsStatusConditionTrue(status.Conditions, sandboxv1beta1.ConditionFinished)
 	}
@@ -36,7 +33,7 @@ func milestones(stored, written sandboxv1beta1.SandboxStatus) []milestone {
 	for _, step := range []struct {
 		milestone milestone
 		is        func(sandboxv1beta1.SandboxStatus) bool
-	}{{becameReady, isReady}, {expired, isExpired}, {finished, isFinished}} {
+	}{{becameReady, isReady}, {expired, tellsExpiry}, {finished, isFinished}} {
 		if step.is(written) && !step.is(stored) {
 			reached = append(reached, step.milestone)
 		}

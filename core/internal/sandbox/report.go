@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/reconcile"
-	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 // pauseOutdated is how soon a Sandbox is decided about anew that changed while it was being deleted.
@@ -30,12 +29,7 @@ const pauseAwaited = time.Second
 
 // report writes what has become of the Sandbox: its status, if it changed, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
-	recorder := r.recorder
-	if slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing) {
-		// The namespace takes no Events any more.
-		recorder = events.Discard()
-	}
-	recorder.Emit(s.sandbox, childEvents(s, p, d)...)
+	events.Tell(r.recorder, s.sandbox, d.errors, childEvents(s, p, d)...)
 	if d.removed {
 		r.pacer.Forget(client.ObjectKeyFromObject(s.sandbox))
 		r.metrics.removed(s.sandbox)
@@ -43,7 +37,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 	}
 	r.metrics.watch(s)
 	wanted := desiredStatus(afterActing(s, p, d), d.errors, r.clusterDomain)
-	held, err := r.writeStatus(ctx, s, wanted, d, recorder)
+	held, err := r.writeStatus(ctx, s, wanted, d)
 	if err != nil {
 		return reconcile.Failed(errors.Join(append(d.errors, err)...))
 	}
@@ -51,7 +45,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
-func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, d done, recorder events.Recorder) (time.Duration, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1beta1.SandboxStatus, d done) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(s.sandbox)
 	body, err := apply.Status(s.sandbox.UID, s.sandbox.Status, wanted)
 	if err != nil {
@@ -80,7 +74,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted sandboxv1be
 		}
 		return 0, err
 	}
-	recorder.Emit(s.sandbox, statusEvents(s.sandbox, wanted, d)...)
+	events.Tell(r.recorder, s.sandbox, d.errors, statusEvents(s.sandbox, wanted, d)...)
 	r.metrics.count(s, wanted)
 	return 0, nil
 }
@@ -96,26 +90,23 @@ func (r *Reconciler) held(key types.NamespacedName, s seen, wanted sandboxv1beta
 
 // outcome says what wakes the Sandbox next. Whatever went wrong, it wakes when its time has come.
 func outcome(p plan, d done, held time.Duration) reconcile.Outcome {
-	wake := p.wake
 	if d.outdated {
-		wake = pauseOutdated
+		p.wake = pauseOutdated
 	}
-	if held > 0 && (wake <= 0 || held < wake) {
-		wake = held
-	}
-	if slices.ContainsFunc(d.errors, isAwaited) && (wake <= 0 || pauseAwaited < wake) {
-		wake = pauseAwaited
+	p.wakeWithin(held)
+	if slices.ContainsFunc(d.errors, isAwaited) {
+		p.wakeWithin(pauseAwaited)
 	}
 	err := retryable(d.errors)
 	switch {
-	case err != nil && wake > 0 && wake <= retryLongest:
-		return reconcile.RetryWithin(min(wake, retryBeforeWake), err)
+	case err != nil && p.wake > 0 && p.wake <= retryLongest:
+		return reconcile.RetryWithin(min(p.wake, retryBeforeWake), err)
 	case err != nil:
 		return reconcile.Failed(err)
-	case len(d.errors) > 0 && wake <= 0:
+	case len(d.errors) > 0 && p.wake <= 0:
 		return reconcile.Stalled(sandboxv1beta1.ReasonInvalidConfiguration)
 	default:
-		return reconcile.Wait(wake)
+		return reconcile.Wait(p.wake)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,9 +42,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 		if err := r.publish(ctx, s, wanted, body); err != nil {
 			return reconcile.Outcome{}, err
 		}
-		if !slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing) {
-			r.recorder.Emit(s.claim, statusEvents(s, d, wanted)...)
-		}
+		events.Tell(r.recorder, s.claim, d.errors, statusEvents(s, d, wanted)...)
 	}
 	return outcome(p, d), nil
 }

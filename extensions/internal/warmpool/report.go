@@ -34,28 +34,23 @@ const messageProgressing = "The pool has its replicas or comes nearer to them"
 
 // report writes the status of the pool, once a second at most, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
-	recorder := r.recorder
 	going := slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing)
-	if going {
-		// The namespace takes no Events any more.
-		recorder = events.Discard()
-	}
 	wanted := desiredStatus(s, d)
-	held, err := r.writeStatus(ctx, s, wanted, recorder)
+	held, err := r.writeStatus(ctx, s, wanted, d)
 	d.fail(err)
 	if d.outdated {
 		p.wakeWithin(pauseOutdated)
 	}
 	p.wakeWithin(held)
 	if err := errors.Join(d.errors...); err != nil && !going {
-		recorder.Emit(s.pool, createFailures(d)...)
+		r.recorder.Emit(s.pool, createFailures(d)...)
 		return reconcile.Failed(err)
 	}
 	return reconcile.Wait(p.wake)
 }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
-func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus, recorder events.Recorder) (time.Duration, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus, d done) (time.Duration, error) {
 	body, err := apply.Status(s.pool.UID, s.pool.Status, wanted)
 	if err != nil || body == nil {
 		return 0, err
@@ -81,7 +76,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv
 	case err != nil:
 		return 0, fmt.Errorf("patching the status of SandboxWarmPool %q: %w", s.pool.Name, err)
 	}
-	recorder.Emit(s.pool, statusEvents(s.pool.Status, wanted)...)
+	events.Tell(r.recorder, s.pool, d.errors, statusEvents(s.pool.Status, wanted)...)
 	return 0, nil
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -67,11 +68,11 @@ func (j *judge) whyNotOwned(c Child, living map[types.UID]string) string {
 	name, exists := living[owner]
 	switch {
 	case owner != "" && !exists:
-		return fmt.Sprintf("its Sandbox (UID %s) does not exist: %s", owner, references(c.Object))
+		return fmt.Sprintf("its Sandbox (UID %s) does not exist: %s", owner, DescribeOwners(c.Object))
 	case owner != "" && name != c.Sandbox:
 		return fmt.Sprintf("it belongs to Sandbox %s, of which it does not have the name", name)
 	case owner != "" && len(c.Object.GetOwnerReferences()) != 1:
-		return "want one owner, it has " + references(c.Object)
+		return "want one owner, it has " + DescribeOwners(c.Object)
 	case owner != "":
 		return ""
 	case account == nil || !account.Orphaned:
@@ -99,12 +100,13 @@ func (j *judge) isWanted(c Child) bool {
 	}
 }
 
-func references(object metav1.Object) string {
+// DescribeOwners names the owners of an object; nobody without any.
+func DescribeOwners(object metav1.Object) string {
 	var all []string
 	for _, ref := range object.GetOwnerReferences() {
 		all = append(all, fmt.Sprintf("%s %s (UID %s)", ref.Kind, ref.Name, ref.UID))
 	}
-	return strings.Join(all, ", ")
+	return cmp.Or(strings.Join(all, ", "), "nobody")
 }
 
 func describePods(pods []*corev1.Pod) string {

@@ -1,15 +1,12 @@
 package claims
 
 import (
-	"fmt"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/test/internal/chaos/check"
 	"sigs.k8s.io/agent-sandbox/test/internal/chaos/sighting"
 )
 
@@ -71,7 +68,7 @@ func (j *Judge) judgePublished(b *binding, before, after *extensionsv1beta1.Sand
 
 func (j *Judge) publish(b *binding, claim *extensionsv1beta1.SandboxClaim, sandbox *sandboxv1beta1.Sandbox) {
 	if ref := ownerOf(sandbox, KindClaim); ref == nil || ref.UID != claim.UID {
-		j.fail(KindClaim, claim.Name, claim.Name, sandbox.Name, "it publishes Sandbox %s (UID %s), which belongs to %s", sandbox.Name, sandbox.UID, describeOwners(sandbox))
+		j.fail(KindClaim, claim.Name, claim.Name, sandbox.Name, "it publishes Sandbox %s (UID %s), which belongs to %s", sandbox.Name, sandbox.UID, check.DescribeOwners(sandbox))
 		return
 	}
 	b.published = sandbox.UID
@@ -97,15 +94,4 @@ func isExpired(claim *extensionsv1beta1.SandboxClaim) bool {
 
 func isReady(claim *extensionsv1beta1.SandboxClaim) bool {
 	return meta.IsStatusConditionTrue(claim.Status.Conditions, extensionsv1beta1.ConditionReady)
-}
-
-func describeOwners(object metav1.Object) string {
-	var all []string
-	for _, ref := range object.GetOwnerReferences() {
-		all = append(all, fmt.Sprintf("%s %s (UID %s)", ref.Kind, ref.Name, ref.UID))
-	}
-	if len(all) == 0 {
-		return "nobody"
-	}
-	return strings.Join(all, ", ")
 }

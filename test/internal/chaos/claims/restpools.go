@@ -59,7 +59,7 @@ func (r *rest) judgeSandbox(sandbox *sandboxv1beta1.Sandbox) {
 		return
 	}
 	if (owner == nil || !r.owners[owner.UID]) && !r.isForgotten(sandbox) {
-		wrong("it belongs to %s, and no such claim or pool exists", describeOwners(sandbox))
+		wrong("it belongs to %s, and no such claim or pool exists", check.DescribeOwners(sandbox))
 	}
 	if why := whyNotReady(sandbox.Status.Conditions, sandbox.Generation); why != "" {
 		wrong("%s", why)
@@ -74,7 +74,7 @@ func (r *rest) judgeSandbox(sandbox *sandboxv1beta1.Sandbox) {
 func (r *rest) judgeChild(child check.Child) {
 	object := child.Object
 	if owner := metav1.GetControllerOfNoCopy(object); owner == nil || r.sandboxes[owner.UID] == nil {
-		r.fail(child.Kind, object.GetName(), "", child.Sandbox, "it belongs to %s, and no such Sandbox exists", describeOwners(object))
+		r.fail(child.Kind, object.GetName(), "", child.Sandbox, "it belongs to %s, and no such Sandbox exists", check.DescribeOwners(object))
 	}
 	if at := object.GetDeletionTimestamp(); at != nil {
 		r.fail(child.Kind, object.GetName(), "", child.Sandbox, "it has been terminating since %s (finalizers %v)", at.UTC(), object.GetFinalizers())

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/test/internal/chaos/check"
 	"sigs.k8s.io/agent-sandbox/test/internal/chaos/sighting"
 )
 
@@ -62,7 +63,7 @@ func (j *Judge) judgeOwners(before, after *sandboxv1beta1.Sandbox) {
 		}
 	}
 	if claims > 1 {
-		j.fail(KindSandbox, after.Name, "", after.Name, "it has %d claims: %s", claims, describeOwners(after))
+		j.fail(KindSandbox, after.Name, "", after.Name, "it has %d claims: %s", claims, check.DescribeOwners(after))
 	}
 	j.ledger.SeeSandbox(after)
 	if err := j.ledger.GivenTwice(after); err != nil {
@@ -75,7 +76,7 @@ func (j *Judge) judgeOwners(before, after *sandboxv1beta1.Sandbox) {
 	switch {
 	case was == nil && is == nil, was != nil && is != nil && was.UID == is.UID:
 	case was == nil || is == nil || was.Kind != KindPool || is.Kind != KindClaim:
-		j.fail(KindSandbox, after.Name, "", after.Name, "it changes hands from %s to %s", describeOwners(before), describeOwners(after))
+		j.fail(KindSandbox, after.Name, "", after.Name, "it changes hands from %s to %s", check.DescribeOwners(before), check.DescribeOwners(after))
 	case before.DeletionTimestamp != nil:
 		j.fail(KindSandbox, after.Name, is.Name, after.Name, "claim %s takes it while it is on its way out", is.Name)
 	default:
