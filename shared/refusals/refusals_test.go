@@ -36,11 +36,6 @@ func ofBytes(n int) func(*corev1.ConfigMap) {
 	return func(c *corev1.ConfigMap) { c.Data = map[string]string{"all": strings.Repeat("x", n)} }
 }
 
-// selector picks the namespace of a test.
-func selector(namespace string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
-}
-
 func create(t *testing.T, api client.Client, obj client.Object) {
 	t.Helper()
 	if err := api.Create(context.Background(), obj); err != nil {
@@ -49,33 +44,8 @@ func create(t *testing.T, api client.Client, obj client.Object) {
 	t.Cleanup(func() { _ = api.Delete(context.Background(), obj) })
 }
 
-// forbid sets up a policy that denies ConfigMaps of a namespace for that reason.
-func forbid(t *testing.T, api client.Client, namespace string, reason metav1.StatusReason) {
-	t.Helper()
-	create(t, api, &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: configMaps(),
-			}}},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "not today", Reason: ptr.To(reason)}},
-		},
-	})
-	create(t, api, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        namespace,
-			ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			MatchResources:    &admissionregistrationv1.MatchResources{NamespaceSelector: selector(namespace)},
-		},
-	})
-}
-
-func configMaps() admissionregistrationv1.RuleWithOperations {
-	return admissionregistrationv1.RuleWithOperations{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-		Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
-	}
+func createOfConfigMaps() admissionregistrationv1.RuleWithOperations {
+	return testkit.Operations("configmaps", admissionregistrationv1.Create)
 }
 
 // hook sets up a webhook that answers every ConfigMap of a namespace with a status.
@@ -96,8 +66,8 @@ func hook(t *testing.T, api client.Client, namespace string, status *metav1.Stat
 		ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "deny.example.com", SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"}, NamespaceSelector: selector(namespace),
-			Rules: []admissionregistrationv1.RuleWithOperations{configMaps()},
+			AdmissionReviewVersions: []string{"v1"}, NamespaceSelector: testkit.InNamespace(namespace),
+			Rules: []admissionregistrationv1.RuleWithOperations{createOfConfigMaps()},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				URL: &server.URL, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 			},
@@ -126,10 +96,14 @@ func TestIsOfObject(t *testing.T) {
 			modify: func(c *corev1.ConfigMap) { c.Namespace += "-not" }, code: http.StatusNotFound,
 		},
 		"a policy": {
-			hindrance: func(ns string) { forbid(t, api, ns, metav1.StatusReasonInvalid) }, code: http.StatusUnprocessableEntity,
+			hindrance: func(ns string) {
+				testkit.Deny(t, api, ns, createOfConfigMaps(), metav1.StatusReasonInvalid, "not today")
+			}, code: http.StatusUnprocessableEntity,
 		},
 		"a policy about size": {
-			hindrance: func(ns string) { forbid(t, api, ns, metav1.StatusReasonRequestEntityTooLarge) }, code: http.StatusRequestEntityTooLarge,
+			hindrance: func(ns string) {
+				testkit.Deny(t, api, ns, createOfConfigMaps(), metav1.StatusReasonRequestEntityTooLarge, "not today")
+			}, code: http.StatusRequestEntityTooLarge,
 		},
 		"a webhook that gives no reason": {
 			hindrance: func(ns string) { hook(t, api, ns, nil) }, code: http.StatusBadRequest,

@@ -90,7 +90,7 @@ func troubles() map[string]trouble {
 			prepare: func(w world) { w.denyPods(admissionregistrationv1.Create, w.tryPod) },
 			reason:  sandboxv1beta1.ReasonReconcilerError, event: sandboxv1beta1.EventSandboxPodCreateFailed,
 			message: "denied request: no Pods today",
-			heal:    world.allowPods,
+			heal:    func(w world) { testkit.Allow(w.t, w.user, w.namespace) },
 		},
 		"a RuntimeClass that is missing": {
 			spec:   func(s *sandboxv1beta1.Sandbox) { s.Spec.PodTemplate.Spec.RuntimeClassName = ptr.To("gvisor") },

@@ -17,35 +17,10 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
-func (w world) policy(operation admissionregistrationv1.OperationType) *admissionregistrationv1.ValidatingAdmissionPolicy {
-	return &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{operation},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
-				}}},
-			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no Pods today"}},
-		},
-	}
-}
-
 // denyPods sets up a policy against an operation on Pods, and returns once it is in force, by what try is answered.
 func (w world) denyPods(operation admissionregistrationv1.OperationType, try func() error) {
 	w.t.Helper()
-	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: w.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}
-	for _, obj := range []client.Object{w.policy(operation), binding} {
-		w.must("creating the policy", w.user.Create(context.Background(), obj))
-		w.t.Cleanup(func() { _ = w.user.Delete(context.Background(), obj) })
-	}
+	testkit.Deny(w.t, w.user, w.namespace, testkit.Operations("pods", operation), "", "no Pods today")
 	testkit.Eventually(w.t, "the policy to be in force", func() error {
 		if err := try(); err == nil || !strings.Contains(err.Error(), "no Pods today") {
 			return fmt.Errorf("it is answered: %w", err)
@@ -59,12 +34,6 @@ func (w world) tryPod() error {
 	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "probe"}}
 	probe.Spec.Containers = []corev1.Container{{Name: "main", Image: "image:1"}}
 	return w.user.Create(context.Background(), probe, client.DryRunAll)
-}
-
-func (w world) allowPods() {
-	w.t.Helper()
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	w.must("deleting the policy", w.user.Delete(context.Background(), policy))
 }
 
 // A Pod that may not be deleted runs on: nothing says that it is on its way out.
@@ -81,7 +50,7 @@ func TestARefusedSuspensionIsTold(t *testing.T) {
 	if len(box.Status.PodIPs) == 0 {
 		t.Error("the Pod's addresses are gone")
 	}
-	w.allowPods()
+	testkit.Allow(t, w.user, w.namespace)
 	w.waitForReady(box, sandboxv1beta1.ReasonSandboxSuspended, "Sandbox is suspended")
 }
 
