@@ -53,6 +53,9 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 	if err != nil {
 		return Environment{}, nil, fmt.Errorf("creating the manager: %w", err)
 	}
+	if err := makeInformers(ctx, mgr.GetCache(), options.Cache.ByObject); err != nil {
+		return Environment{}, nil, err
+	}
 	if err := addProbes(mgr); err != nil {
 		return Environment{}, nil, err
 	}
@@ -130,6 +133,17 @@ func managerOptions(program Program, config *rest.Config, log logr.Logger) (mana
 			Cache:      &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites},
 		},
 	}, nil
+}
+
+// makeInformers has every kind watched from the start, so that a replica that waits for the Lease can work as soon as it has it,
+// and a replica that is ready stays so: controllers make theirs only when they start.
+func makeInformers(ctx context.Context, informers cache.Cache, kinds map[client.Object]cache.ByObject) error {
+	for obj := range kinds {
+		if _, err := informers.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("making an informer of %T: %w", obj, err)
+		}
+	}
+	return nil
 }
 
 func addProbes(mgr manager.Manager) error {

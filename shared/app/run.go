@@ -41,7 +41,7 @@ type Program struct {
 	Summary string
 	Scheme  *runtime.Scheme
 	Options *Options
-	// Cache says what the informers keep of each kind.
+	// Cache says what the informers keep of each kind that the controllers read.
 	Cache func(*Options) (map[client.Object]cache.ByObject, error)
 	// AddFlags binds the program's own flags.
 	AddFlags func(*cliflag.NamedFlagSets)

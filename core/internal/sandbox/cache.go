@@ -5,6 +5,8 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/tools/cache"
@@ -14,12 +16,18 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 )
 
-// CacheOptions say what the informers keep of each kind: what this package reads, and no more. A cached object is
+// CacheOptions say what the informers keep of each kind that this package reads, and no more. A cached object is
 // therefore never the base of an update.
 func CacheOptions() map[client.Object]ctrlcache.ByObject {
 	return map[client.Object]ctrlcache.ByObject{
+		&sandboxv1beta1.Sandbox{}:       {},
 		&corev1.Pod{}:                   {Transform: stripPod},
+		&corev1.Service{}:               {},
 		&corev1.PersistentVolumeClaim{}: {Transform: stripClaim},
+		&corev1.ResourceQuota{}:         {},
+		&corev1.LimitRange{}:            {},
+		&nodev1.RuntimeClass{}:          {},
+		&storagev1.StorageClass{}:       {},
 	}
 }
 
@@ -30,8 +38,7 @@ func LabelledOnly(options map[client.Object]ctrlcache.ByObject) (map[client.Obje
 	if err != nil {
 		return nil, fmt.Errorf("selecting by label %s: %w", sandboxv1beta1.LabelSandboxNameHash, err)
 	}
-	narrowed := map[client.Object]ctrlcache.ByObject{&corev1.Service{}: {}}
-	maps.Copy(narrowed, options)
+	narrowed := maps.Clone(options)
 	for obj, by := range narrowed {
 		switch obj.(type) {
 		case *corev1.Pod, *corev1.Service:
