@@ -19,7 +19,7 @@ const (
 )
 
 func newCommand() *cobra.Command {
-	o := bench.Options{Count: 300, Parallel: 50, Rounds: 3, Nodes: devcluster.DefaultNodes}
+	o := bench.Options{Count: 300, Parallel: 50, Rounds: 2, Nodes: devcluster.DefaultNodes}
 	output := table
 	cmd := &cobra.Command{
 		Use:   "bench",

@@ -13,8 +13,10 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
 	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
@@ -69,8 +71,35 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 		return
 	}
 	r.lastWrites.Record(s.key(), consistency.Write[types.NamespacedName]{Object: key})
+	if isLeftBehind(s, standing) {
+		d.fail(r.clearAway(ctx, s, standing, d))
+		return
+	}
 	d.sandbox, err = inherited(s, standing)
 	d.fail(err)
+}
+
+// isLeftBehind says whether a Sandbox belongs to an earlier claim of this name. Kubernetes' garbage collector misses it when it has
+// not seen that one go: a claim that is deleted and made anew during an outage looks like a change of one and the same.
+func isLeftBehind(s seen, standing *sandboxv1beta1.Sandbox) bool {
+	owner, ok := ownership.ControllerOf(standing, index.ClaimKind())
+	return ok && owner.Name == s.claim.Name && owner.UID != s.claim.UID && standing.DeletionTimestamp == nil
+}
+
+// clearAway deletes a Sandbox whose claim is gone: two claims of one name are never there at a time. Its end wakes the claim.
+func (r *Reconciler) clearAway(ctx context.Context, s seen, leftBehind *sandboxv1beta1.Sandbox, d *done) error {
+	claim := &extensionsv1beta1.SandboxClaim{}
+	switch found, err := consistency.Find(ctx, r.live, s.key(), claim); {
+	case err != nil:
+		return fmt.Errorf("reading claim %q to learn whose Sandbox %q is: %w", s.claim.Name, leftBehind.Name, err)
+	case !found || claim.UID != s.claim.UID:
+		return errMoved
+	}
+	err := r.delete(ctx, &sandboxv1beta1.Sandbox{}, s.claim.Namespace, targetOf(leftBehind), metav1.DeletePropagationBackground)
+	if d.outdated = apierrors.IsConflict(err); consistency.IgnoreMoved(err) != nil {
+		return err
+	}
+	return refusal{extensionsv1beta1.ReasonSandboxNotReady, fmt.Sprintf("Sandbox %q of an earlier claim of this name is being deleted", leftBehind.Name)}
 }
 
 // inherited is a Sandbox that stands under the name of the claim, if it is the claim's to use.

@@ -147,10 +147,12 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 		standing *sandboxv1beta1.Sandbox
 		reason   string
 	}{
-		"it is the claim's":     {own, ""},
-		"it goes":               {sandboxFrom(own, leaving, func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"test/hold"} }), extensionsv1beta1.ReasonSandboxNotReady},
-		"it is nobody's":        {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences = nil }), extensionsv1beta1.ReasonAdoptionConflict},
-		"it is another claim's": {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences[0].UID = "uid-2" }), extensionsv1beta1.ReasonAdoptionConflict},
+		"it is the claim's": {own, ""},
+		"it goes":           {sandboxFrom(own, leaving, func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"test/hold"} }), extensionsv1beta1.ReasonSandboxNotReady},
+		"it is nobody's":    {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences = nil }), extensionsv1beta1.ReasonAdoptionConflict},
+		"it is another claim's": {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) {
+			s.OwnerReferences[0].Name, s.OwnerReferences[0].UID = "other", "uid-2"
+		}), extensionsv1beta1.ReasonAdoptionConflict},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,6 +162,42 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 			var refused refusal
 			if errors.As(errors.Join(d.errors...), &refused); refused.reason != tc.reason || (d.sandbox != nil) != (tc.reason == "") {
 				t.Errorf("got %v, refused %+v, errors %v", d.sandbox, refused, d.errors)
+			}
+		})
+	}
+}
+
+// What stands under the claim's name and belongs to a claim of that name which is gone is in the way of this one: it goes. What
+// has changed since then stays, and so does all when this claim is the one that is gone.
+func TestTheSandboxOfAnEarlierClaimOfTheNameGoes(t *testing.T) {
+	claim := claimWith()
+	left := sandboxFrom(desiredSandbox(claim, testTemplate()), func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences[0].UID = "uid-earlier" })
+	later := claimWith(func(c *extensionsv1beta1.SandboxClaim) { c.UID = "uid-later" })
+	cases := map[string]struct {
+		stored            *extensionsv1beta1.SandboxClaim
+		changes           bool
+		gone, told, again bool
+	}{
+		"the claim is there":             {claim, false, true, true, false},
+		"the Sandbox changes meanwhile":  {claim, true, false, true, true},
+		"the claim is gone, and another": {later, false, false, false, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			drop := func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
+				if tc.changes {
+					return apierrors.NewConflict(schema.GroupResource{Resource: "sandboxes"}, obj.GetName(), errors.New("it has changed"))
+				}
+				return c.Delete(ctx, obj, o...)
+			}
+			cluster := newCluster(t, interceptor.Funcs{Delete: drop}, left, tc.stored)
+			var d done
+			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), desiredSandbox(claim, testTemplate()), &d)
+			var refused refusal
+			told := errors.As(errors.Join(d.errors...), &refused) && refused.reason == extensionsv1beta1.ReasonSandboxNotReady
+			found, err := consistency.Find(context.Background(), cluster, client.ObjectKeyFromObject(left), &sandboxv1beta1.Sandbox{})
+			if err != nil || found == tc.gone || told != tc.told || d.outdated != tc.again || d.sandbox != nil {
+				t.Errorf("the Sandbox is there: %v, %v; told %v (%v), again %v", found, err, told, d.errors, d.outdated)
 			}
 		})
 	}

@@ -17,6 +17,8 @@ type benchmark struct {
 	controllers []controller
 	// load is how much of it there is, and how fast it comes.
 	load func(Options) load
+	// bind is what the floor does about a claim, where there are claims.
+	bind func(*scene, context.Context, string) error
 	// prepare makes what must be there before anything is done.
 	prepare func(context.Context, *scene, side) error
 	// recover makes good what the warming up has used up.
@@ -34,6 +36,8 @@ type load struct {
 	every time.Duration
 	// pool is how many members the warm pool has, where there is one.
 	pool int
+	// stock is how many members the floor may hand out, which nobody refills.
+	stock int
 }
 
 // whole is the load that the flags ask for.
@@ -77,7 +81,7 @@ type step struct {
 
 // benchmarks are all there are.
 func benchmarks() []benchmark {
-	return []benchmark{sandboxes(), claimsBurst(), claimsUnloaded(), claimsDrained(), poolFill()}
+	return []benchmark{sandboxes(), claimsBurst(), claimsContract(), claimsUnloaded(), claimsDrained(), poolFill()}
 }
 
 // Names lists the benchmarks there are.

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -21,8 +23,26 @@ func claimsBurst() benchmark {
 		name:    "claims-burst",
 		summary: "claims come at once on a pool that has a member for each",
 		floor:   claimFloor,
-		load:    func(o Options) load { return load{count: o.Count, parallel: o.Parallel, pool: o.Count} },
+		load:    burst,
 	}, judgeWarm, noFigures)
+}
+
+func burst(o Options) load {
+	return load{count: o.Count, parallel: o.Parallel, pool: o.Count, stock: o.Count}
+}
+
+// claimsContract is the burst beside a client that owes a claim what a controller owes it: the bound of what one can reach.
+func claimsContract() benchmark {
+	b := claims(benchmark{
+		name:    "claims-contract",
+		summary: "claims-burst beside a client that makes all four writes that the contract of a claim asks for",
+		floor: "a client creates the claim, hands over a Sandbox that has a Pod and annotates the claim beside it, publishes the claim's status, " +
+			"and labels the Pod; no controller runs",
+		load: burst,
+		bind: (*scene).claimAndServe,
+	}, judgeWarm, noFigures)
+	b.prepare = prepareMembersWithPods
+	return b
 }
 
 // claimsUnloaded is a claim now and then, on a pool that is refilled meanwhile.
@@ -33,7 +53,8 @@ func claimsUnloaded() benchmark {
 		summary: "5 claims come in each second, a fifth of --count, on a pool that has room for a sixth of it",
 		floor:   claimFloor,
 		load: func(o Options) load {
-			return load{count: max(1, o.Count/5), parallel: o.Parallel, every: pause, pool: max(o.Parallel, o.Count/6)}
+			count := max(1, o.Count/5)
+			return load{count: count, parallel: o.Parallel, every: pause, pool: max(o.Parallel, o.Count/6), stock: count}
 		},
 	}, judgeWarm, noFigures)
 }
@@ -47,7 +68,8 @@ func claimsDrained() benchmark {
 		floor: claimFloor + "; once none is left, it makes Sandbox and Pod for the claim, and waits for the Pod",
 		load: func(o Options) load {
 			count := max(1, o.Count*2/3)
-			return load{count: count, parallel: max(1, o.Parallel*2/5), pool: max(1, count/5)}
+			members := max(1, count/5)
+			return load{count: count, parallel: max(1, o.Parallel*2/5), pool: members, stock: members}
 		},
 	}, judgeDrained, coldFigures)
 }
@@ -55,13 +77,16 @@ func claimsDrained() benchmark {
 // claims completes a benchmark of one phase in which each object is a claim.
 func claims(b benchmark, judge judgment, more figures) benchmark {
 	b.ours = claimOurs
+	if b.bind == nil {
+		b.bind = (*scene).claimAndBind
+	}
 	b.controllers = controllers()
 	b.prepare = prepareMembers
 	b.recover = recoverMembers
 	b.phases = func(s *scene) []phase {
 		return []phase{{
 			name:    "claim",
-			floor:   step{do: s.claimAndBind, reached: isClaimed, want: "Ready=True with a Sandbox"},
+			floor:   step{do: func(ctx context.Context, name string) error { return b.bind(s, ctx, name) }, reached: isClaimed, want: "Ready=True with a Sandbox"},
 			ours:    step{do: s.createClaim, reached: isClaimed, want: "Ready=True with a Sandbox"},
 			judge:   judge,
 			figures: more,
@@ -90,13 +115,20 @@ func hasMembers(count int) func(view) bool {
 
 // prepareMembers makes a template and a pool with its members. The floor makes them itself, and so many more as the warming up
 // will use.
-func prepareMembers(ctx context.Context, s *scene, of side) error {
+func prepareMembers(ctx context.Context, s *scene, of side) error { return s.prepare(ctx, of, false) }
+
+// prepareMembersWithPods is prepareMembers with a Pod for each member of the floor's.
+func prepareMembersWithPods(ctx context.Context, s *scene, of side) error {
+	return s.prepare(ctx, of, true)
+}
+
+func (s *scene) prepare(ctx context.Context, of side, pods bool) error {
 	pool, err := s.createPool(ctx, s.load.pool)
 	if err != nil {
 		return err
 	}
 	if of == floorSide {
-		return s.fillStock(ctx, pool, s.load.warmUp()+s.load.pool)
+		return s.fillStock(ctx, pool, s.load.warmUp()+s.load.stock, pods)
 	}
 	return s.awaitMembers(ctx, s.load.pool)
 }
@@ -107,7 +139,7 @@ func recoverMembers(ctx context.Context, r *round) error {
 			return err
 		}
 	}
-	r.stock.limit(r.load.pool)
+	r.stock.limit(r.load.stock)
 	return r.settle(ctx)
 }
 
@@ -134,6 +166,32 @@ func (s *scene) claimAndBind(ctx context.Context, name string) error {
 		return err
 	}
 	return s.publish(ctx, claim, member.Name)
+}
+
+// claimAndServe is claimAndBind with all else that a claim is promised: what is observed on it, and labels on the Pod.
+func (s *scene) claimAndServe(ctx context.Context, name string) error {
+	claim, err := s.makeClaim(ctx, name)
+	if err != nil {
+		return err
+	}
+	member, ok := s.stock.take()
+	if !ok {
+		return fmt.Errorf("no member is left for claim %q", name)
+	}
+	group, beside := errgroup.WithContext(ctx)
+	annotated := claim
+	group.Go(func() (err error) {
+		annotated, err = s.observe(beside, claim, member.Name)
+		return err
+	})
+	group.Go(func() error { return s.handOver(beside, member, claim) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := s.publish(ctx, annotated, member.Name); err != nil {
+		return err
+	}
+	return s.labelPod(ctx, member.Name, claim)
 }
 
 func (s *scene) createClaim(ctx context.Context, name string) error {

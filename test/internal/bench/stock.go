@@ -52,8 +52,8 @@ func (s *stock) limit(count int) {
 	s.members = s.members[:min(count, len(s.members))]
 }
 
-// fillStock makes members as the pool would, each Ready by a status that is written here.
-func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool, count int) error {
+// fillStock makes members as the pool would, each Ready by a status that is written here, and with a Pod if need be.
+func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool, count int, pods bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(stockers)
 	for _, name := range objectNames(poolName, count) {
@@ -61,6 +61,11 @@ func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWa
 			member, err := s.create(ctx, desiredMember(pool, name))
 			if err != nil {
 				return err
+			}
+			if pods {
+				if err := s.createPod(ctx, desiredPod(member)); err != nil {
+					return err
+				}
 			}
 			if member, err = s.makeReady(ctx, member); err == nil {
 				s.stock.add(member)
@@ -101,6 +106,32 @@ func (c clients) handOver(ctx context.Context, member *sandboxv1beta1.Sandbox, c
 		patch, &sandboxv1beta1.Sandbox{})
 	if err != nil {
 		return fmt.Errorf("handing over Sandbox %q: %w", member.Name, err)
+	}
+	return nil
+}
+
+// observe notes on a claim when it was seen, and what it gets.
+func (c clients) observe(ctx context.Context, claim *extensionsv1beta1.SandboxClaim, sandbox string) (*extensionsv1beta1.SandboxClaim, error) {
+	annotations := map[string]string{
+		extensionsv1beta1.AnnotationFirstObservedAt: time.Now().Format(time.RFC3339Nano), extensionsv1beta1.AnnotationSandboxName: sandbox,
+	}
+	annotated := &extensionsv1beta1.SandboxClaim{}
+	err := patchInto(ctx, c.extensions.Patch(types.MergePatchType).Namespace(namespace).Resource(claimResource).Name(claim.Name),
+		map[string]any{"metadata": map[string]any{"annotations": annotations}}, annotated)
+	if err != nil {
+		return nil, fmt.Errorf("annotating claim %q: %w", claim.Name, err)
+	}
+	return annotated, nil
+}
+
+// labelPod tells on a Pod whose it is.
+func (c clients) labelPod(ctx context.Context, pod string, claim *extensionsv1beta1.SandboxClaim) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{sandboxv1beta1.LabelClaimUID: string(claim.UID)}}})
+	if err != nil {
+		return err
+	}
+	if _, err := c.kubernetes.CoreV1().Pods(namespace).Patch(ctx, pod, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("labelling Pod %q: %w", pod, err)
 	}
 	return nil
 }

@@ -16,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -110,23 +112,39 @@ func (w world) startControllers(settings Settings) {
 // startCore stands for the core: Sandboxes are Ready at once, and keep their finalizers.
 func (w world) startCore() {
 	ctx, cancel := context.WithCancel(context.Background())
-	watching, err := w.user.Watch(ctx, &sandboxv1beta1.SandboxList{}, client.InNamespace(w.namespace))
-	w.must("watching Sandboxes", err)
-	stopped := make(chan struct{})
 	var lastIP atomic.Uint32
+	ready := func(obj any) {
+		if box, ok := obj.(*sandboxv1beta1.Sandbox); ok && ctx.Err() == nil {
+			w.makeReady(ctx, box, fmt.Sprintf("10.0.%d.%d", lastIP.Add(1)/250, lastIP.Load()%250))
+		}
+	}
+	// An informer, since the API server ends the watch of one that falls behind.
+	_, informer := toolscache.NewInformerWithOptions(toolscache.InformerOptions{
+		ListerWatcher: w.listedSandboxes(),
+		ObjectType:    &sandboxv1beta1.Sandbox{},
+		Handler:       toolscache.ResourceEventHandlerFuncs{AddFunc: ready, UpdateFunc: func(_, obj any) { ready(obj) }},
+	})
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for event := range watching.ResultChan() {
-			if box, ok := event.Object.(*sandboxv1beta1.Sandbox); ok && ctx.Err() == nil {
-				w.makeReady(ctx, box, fmt.Sprintf("10.0.%d.%d", lastIP.Add(1)/250, lastIP.Load()%250))
-			}
-		}
+		informer.RunWithContext(ctx)
 	}()
 	w.t.Cleanup(func() {
 		cancel()
-		watching.Stop()
 		<-stopped
 	})
+}
+
+func (w world) listedSandboxes() toolscache.ListerWatcher {
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list := &sandboxv1beta1.SandboxList{}
+			return list, w.user.List(ctx, list, client.InNamespace(w.namespace), &client.ListOptions{Raw: &options})
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return w.user.Watch(ctx, &sandboxv1beta1.SandboxList{}, client.InNamespace(w.namespace), &client.ListOptions{Raw: &options})
+		},
+	}
 }
 
 func (w world) makeReady(ctx context.Context, box *sandboxv1beta1.Sandbox, ip string) {
@@ -142,7 +160,7 @@ func (w world) makeReady(ctx context.Context, box *sandboxv1beta1.Sandbox, ip st
 		}},
 	})
 	if err == nil {
-		err = w.user.Status().Patch(ctx, box, client.RawPatch(types.JSONPatchType, body))
+		err = w.user.Status().Patch(ctx, box.DeepCopy(), client.RawPatch(types.JSONPatchType, body))
 	}
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && ctx.Err() == nil {
 		w.t.Errorf("making Sandbox %s ready: %v", box.Name, err)
