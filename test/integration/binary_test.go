@@ -118,6 +118,8 @@ func TestWrongFlagsOfTheExtensionsEndWithOneLine(t *testing.T) {
 		"a webhook flag of older releases": {[]string{"--enable-conversion-webhook"}, 2, []string{"--enable-conversion-webhook"}},
 		"no workers for claims":            {[]string{"--sandbox-claim-concurrent-workers=0"}, 1, []string{"--sandbox-claim-concurrent-workers=0", "above 0"}},
 		"no workers for pools":             {[]string{"--sandbox-warm-pool-concurrent-workers=-1"}, 1, []string{"--sandbox-warm-pool-concurrent-workers=-1", "above 0"}},
+		"no workers for templates":         {[]string{"--sandbox-template-concurrent-workers=0"}, 1, []string{"--sandbox-template-concurrent-workers=0", "above 0"}},
+		"no namespace of the router":       {[]string{"--router-namespace=a/b"}, 1, []string{"--router-namespace=a/b", "the name of a namespace"}},
 		"an empty batch":                   {[]string{"--sandbox-warm-pool-max-batch-size=0"}, 1, []string{"--sandbox-warm-pool-max-batch-size=0", "above 0"}},
 		"a negative rate":                  {[]string{"--sandbox-warm-pool-max-refill-rate=-0.5"}, 1, []string{"--sandbox-warm-pool-max-refill-rate=-0.5", "0 or above"}},
 		"a rate that is no number":         {[]string{"--sandbox-warm-pool-max-refill-rate=NaN"}, 1, []string{"--sandbox-warm-pool-max-refill-rate=NaN", "finite"}},

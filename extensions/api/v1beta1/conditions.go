@@ -2,12 +2,14 @@ package v1beta1
 
 // Condition types.
 const (
-	// ConditionReady of a claim is that of its Sandbox. Always present.
+	// ConditionReady of a claim is that of its Sandbox; of a template, whether its NetworkPolicy is as it wants it. Always present.
 	ConditionReady = "Ready"
 	// ConditionFinished of a claim is that of its Sandbox. It outlives the Sandbox.
 	ConditionFinished = "Finished"
 	// ConditionProgressing of a pool says whether it comes nearer to its replicas.
 	ConditionProgressing = "Progressing"
+	// ConditionRouterReachable of a template says whether its NetworkPolicy can let the router in; absent where none is kept.
+	ConditionRouterReachable = "RouterReachable"
 )
 
 // Reasons of a claim's condition Ready, beside those of its Sandbox. Clients give up at once on InvalidMetadata,
@@ -47,6 +49,24 @@ const (
 	ReasonWarmPoolNotProgressing = "WarmPoolNotProgressing"
 	// ReasonSandboxTemplateError : the template does not exist, or members made from it are refused.
 	ReasonSandboxTemplateError = "SandboxTemplateError"
+)
+
+// Reasons of a template's conditions Ready and RouterReachable, and of its Events.
+const (
+	// ReasonNetworkPolicyApplied : the NetworkPolicy is in step with the template.
+	ReasonNetworkPolicyApplied = "NetworkPolicyApplied"
+	// ReasonNetworkPolicyUnmanaged : the template asks for none.
+	ReasonNetworkPolicyUnmanaged = "NetworkPolicyUnmanaged"
+	// ReasonNetworkPolicyConflict : a NetworkPolicy of that name is somebody else's.
+	ReasonNetworkPolicyConflict = "NetworkPolicyConflict"
+	// ReasonNetworkPolicyTerminating : a NetworkPolicy of that name is on its way out.
+	ReasonNetworkPolicyTerminating = "NetworkPolicyTerminating"
+	// ReasonNetworkPolicyInvalid : the API server refuses the rules of the template.
+	ReasonNetworkPolicyInvalid = "NetworkPolicyInvalid"
+	// ReasonRouterAdmitted : a rule may admit the router.
+	ReasonRouterAdmitted = "RouterAdmitted"
+	// ReasonRouterLockedOut : no rule admits the router.
+	ReasonRouterLockedOut = "RouterLockedOut"
 )
 
 // Reasons of Events. ClaimExpired, WarmPoolProgressing and WarmPoolNotProgressing share their names with reasons above.

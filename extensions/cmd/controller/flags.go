@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	cliflag "k8s.io/component-base/cli/flag"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,12 +16,14 @@ import (
 )
 
 const (
-	claimWorkersFlag = "sandbox-claim-concurrent-workers"
-	poolWorkersFlag  = "sandbox-warm-pool-concurrent-workers"
-	batchFlag        = "sandbox-warm-pool-max-batch-size"
-	refillRateFlag   = "sandbox-warm-pool-max-refill-rate"
-	graceFlag        = "sandbox-warm-pool-readiness-grace-period"
-	recheckFlag      = "sandbox-warm-pool-unschedulable-recheck-interval"
+	claimWorkersFlag    = "sandbox-claim-concurrent-workers"
+	poolWorkersFlag     = "sandbox-warm-pool-concurrent-workers"
+	batchFlag           = "sandbox-warm-pool-max-batch-size"
+	refillRateFlag      = "sandbox-warm-pool-max-refill-rate"
+	graceFlag           = "sandbox-warm-pool-readiness-grace-period"
+	templateWorkersFlag = "sandbox-template-concurrent-workers"
+	routerNamespaceFlag = "router-namespace"
+	recheckFlag         = "sandbox-warm-pool-unschedulable-recheck-interval"
 )
 
 // manyWorkers is how many are more than an API server of any size profits from.
@@ -28,16 +31,20 @@ const manyWorkers = 1000
 
 // flags are those of the controllers of warm pools and claims.
 type flags struct {
-	claimWorkers, poolWorkers int
-	batch                     int
-	refillRate                float64
-	grace, recheck            time.Duration
-	disableEvents             bool
-	disableObservability      bool
+	claimWorkers, poolWorkers, templateWorkers int
+	routerNamespace                            string
+	batch                                      int
+	refillRate                                 float64
+	grace, recheck                             time.Duration
+	disableEvents                              bool
+	disableObservability                       bool
 }
 
 func newFlags() *flags {
-	return &flags{claimWorkers: 50, poolWorkers: 1, batch: 300, grace: 5 * time.Minute, recheck: time.Minute}
+	return &flags{
+		claimWorkers: 50, poolWorkers: 1, templateWorkers: 1, routerNamespace: "agent-sandbox-system",
+		batch: 300, grace: 5 * time.Minute, recheck: time.Minute,
+	}
 }
 
 func (f *flags) add(groups *cliflag.NamedFlagSets) {
@@ -53,13 +60,17 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	pools.DurationVar(&f.grace, graceFlag, f.grace,
 		"How long a member may take to become Ready before it is replaced, unless its pool says otherwise; above 0.")
 	pools.DurationVar(&f.recheck, recheckFlag, f.recheck, "How soon a pool is looked at again whose members find no node; above 0.")
+	templates := groups.FlagSet("Templates")
+	templates.IntVar(&f.templateWorkers, templateWorkersFlag, f.templateWorkers, "Templates that are reconciled at the same time; above 0.")
+	templates.StringVar(&f.routerNamespace, routerNamespaceFlag, f.routerNamespace,
+		"The namespace of the router, which the NetworkPolicy of a template admits unless the template says otherwise.")
 }
 
 func (f *flags) validate() error {
 	for _, flag := range []struct {
 		name  string
 		value int
-	}{{claimWorkersFlag, f.claimWorkers}, {poolWorkersFlag, f.poolWorkers}, {batchFlag, f.batch}} {
+	}{{claimWorkersFlag, f.claimWorkers}, {poolWorkersFlag, f.poolWorkers}, {templateWorkersFlag, f.templateWorkers}, {batchFlag, f.batch}} {
 		if err := app.AboveZero(flag.name, flag.value); err != nil {
 			return err
 		}
@@ -70,16 +81,22 @@ func (f *flags) validate() error {
 	if err := app.AboveZero(graceFlag, f.grace); err != nil {
 		return err
 	}
-	return app.AboveZero(recheckFlag, f.recheck)
+	if err := app.AboveZero(recheckFlag, f.recheck); err != nil {
+		return err
+	}
+	if wrong := validation.IsDNS1123Label(f.routerNamespace); len(wrong) > 0 {
+		return fmt.Errorf("--%s=%s: must be the name of a namespace: %s", routerNamespaceFlag, f.routerNamespace, wrong[0])
+	}
+	return nil
 }
 
 func (f *flags) warnings() []string {
-	total := f.claimWorkers + f.poolWorkers
+	total := f.claimWorkers + f.poolWorkers + f.templateWorkers
 	if total <= manyWorkers {
 		return nil
 	}
-	return []string{fmt.Sprintf("--%s=%d and --%s=%d: more than %d workers keep the API server busy rather than claims fast",
-		claimWorkersFlag, f.claimWorkers, poolWorkersFlag, f.poolWorkers, manyWorkers)}
+	return []string{fmt.Sprintf("--%s=%d, --%s=%d and --%s=%d: more than %d workers keep the API server busy rather than claims fast",
+		claimWorkersFlag, f.claimWorkers, poolWorkersFlag, f.poolWorkers, templateWorkersFlag, f.templateWorkers, manyWorkers)}
 }
 
 // cacheOptions say what the informers keep.
@@ -89,7 +106,8 @@ func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
 
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
-		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
+		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
+		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
 		Batch: f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
 	})
 }

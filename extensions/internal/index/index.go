@@ -85,6 +85,11 @@ func PoolKind() schema.GroupKind {
 	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxWarmPoolKind}
 }
 
+// TemplateKind is the kind of templates.
+func TemplateKind() schema.GroupKind {
+	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxTemplateKind}
+}
+
 func unboundByPool(obj client.Object) []string {
 	claim, ok := obj.(*extensionsv1beta1.SandboxClaim)
 	if !ok || claim.Status.Sandbox.Name != "" {

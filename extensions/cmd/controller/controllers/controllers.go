@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/claim"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/template"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/warmpool"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
@@ -21,8 +22,10 @@ import (
 type Settings struct {
 	// Namespace is the one that the caches are of; empty: all.
 	Namespace string
-	// ClaimWorkers and PoolWorkers are how many claims and pools are reconciled at the same time; above 0.
-	ClaimWorkers, PoolWorkers int
+	// ClaimWorkers, PoolWorkers and TemplateWorkers are how many claims, pools and templates are reconciled at the same time; above 0.
+	ClaimWorkers, PoolWorkers, TemplateWorkers int
+	// RouterNamespace is where the router stands, which the NetworkPolicies of templates admit unless they say otherwise.
+	RouterNamespace string
 	// ClaimEvents emits Events about claims.
 	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.
@@ -43,8 +46,8 @@ type Surroundings struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
-	// ClaimEvents and PoolEvents take the Events.
-	ClaimEvents, PoolEvents events.Recorder
+	// ClaimEvents, PoolEvents and TemplateEvents take the Events.
+	ClaimEvents, PoolEvents, TemplateEvents events.Recorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Barrier is passed once the caches show everything that was written before this process became the leader.
@@ -57,8 +60,9 @@ type Surroundings struct {
 
 // Controllers are those of one process.
 type Controllers struct {
-	Claims *claim.Reconciler
-	Pools  *warmpool.Reconciler
+	Claims    *claim.Reconciler
+	Pools     *warmpool.Reconciler
+	Templates *template.Reconciler
 }
 
 // NewCandidates returns the members that claims take, none as yet. Informers feed them.
@@ -95,6 +99,10 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Statuses:   pacer.New[types.UID](),
 			Limits:     warmpool.Limits{Batch: settings.Batch, Grace: settings.Grace, Recheck: settings.Recheck},
 			Suffix:     around.Suffix,
+		}),
+		Templates: template.New(template.Config{
+			Client: around.Client, Live: around.Live, Recorder: around.TemplateEvents, Clock: around.Clock,
+			RouterNamespace: settings.RouterNamespace,
 		}),
 	}
 }

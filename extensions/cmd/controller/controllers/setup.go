@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/events"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
 // CacheOptions say what the informers keep of each kind: no record of who manages which field, and of a node what decides
@@ -30,7 +32,21 @@ func CacheOptions() map[client.Object]cache.ByObject {
 		&extensionsv1beta1.SandboxWarmPool{}: bare,
 		&extensionsv1beta1.SandboxTemplate{}: bare,
 		&corev1.Node{}:                       {Transform: stripNode},
+		&networkingv1.NetworkPolicy{}:        {Transform: stripPolicy},
 	}
+}
+
+// stripPolicy leaves of a policy that is not a template's what shows whose it is.
+func stripPolicy(obj any) (any, error) {
+	policy, ok := obj.(*networkingv1.NetworkPolicy)
+	if !ok {
+		return obj, nil
+	}
+	policy.ManagedFields = nil
+	if _, ours := ownership.ControllerOf(policy, index.TemplateKind()); !ours {
+		policy.Annotations, policy.Spec = nil, networkingv1.NetworkPolicySpec{}
+	}
+	return policy, nil
 }
 
 func stripNode(obj any) (any, error) {
@@ -62,14 +78,17 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 	if !settings.ClaimEvents {
 		claimEvents = events.Discard()
 	}
-	both := New(members, Surroundings{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClaimEvents: claimEvents, PoolEvents: recorder,
+	all := New(members, Surroundings{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClaimEvents: claimEvents, PoolEvents: recorder, TemplateEvents: recorder,
 		Clock: clock.RealClock{}, Barrier: gate, Members: Undecorated, Suffix: rand.String,
 	}, settings)
-	if err := both.Claims.SetupWithManager(mgr, settings.ClaimWorkers); err != nil {
+	if err := all.Claims.SetupWithManager(mgr, settings.ClaimWorkers); err != nil {
 		return err
 	}
-	return both.Pools.SetupWithManager(mgr, settings.PoolWorkers)
+	if err := all.Pools.SetupWithManager(mgr, settings.PoolWorkers); err != nil {
+		return err
+	}
+	return all.Templates.SetupWithManager(mgr, settings.TemplateWorkers)
 }
 
 // feed lets informers tell the members that can be taken. It returns what says that each has told what it knew at the start.
