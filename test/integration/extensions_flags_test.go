@@ -35,7 +35,7 @@ func TestThePublishedBlockOfFlagsStartsTheExtensions(t *testing.T) {
 		t.Errorf("--disable-claim-observability-annotations, and the claim says that it was given %s", name)
 	}
 	checkSaidOnce(t, book, `"flag":"extensions","usage":"This binary runs the extensions`, `"flag":"disable-sandbox-events"`,
-		"--sandbox-claim-concurrent-workers=1200 and --sandbox-warm-pool-concurrent-workers=4: more than 1000 workers")
+		"--sandbox-claim-concurrent-workers=1200, --sandbox-warm-pool-concurrent-workers=4 and --sandbox-template-concurrent-workers=1: more than 1000 workers")
 	if strings.Contains(strings.Join(book.lines(), "\n"), `"flag":"sandbox-warm-pool-max-refill-rate"`) {
 		t.Error("a flag that has an effect is said to have none")
 	}
@@ -99,6 +99,8 @@ func extensionsFlags() map[string]string {
 	return map[string]string{
 		"sandbox-claim-concurrent-workers":                 "3",
 		"sandbox-warm-pool-concurrent-workers":             "2",
+		"sandbox-template-concurrent-workers":              "2",
+		"router-namespace":                                 "routers",
 		"sandbox-warm-pool-max-batch-size":                 "10",
 		"sandbox-warm-pool-max-refill-rate":                "12.5",
 		"sandbox-warm-pool-readiness-grace-period":         "2m",
