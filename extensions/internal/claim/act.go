@@ -111,10 +111,10 @@ func inherited(s seen, standing *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbo
 		return nil, refusal{extensionsv1beta1.ReasonSandboxNotReady, fmt.Sprintf("Sandbox %q of the same name is being deleted", standing.Name)}
 	case owner != nil:
 		return nil, refusal{extensionsv1beta1.ReasonAdoptionConflict, fmt.Sprintf(
-			"Sandbox %q exists and is controlled by %s %q: delete it or rename the claim", standing.Name, owner.Kind, owner.Name)}
+			"Sandbox %q exists and is controlled by %s %q: rename the claim, or delete that Sandbox and its disks", standing.Name, owner.Kind, owner.Name)}
 	default:
 		return nil, refusal{extensionsv1beta1.ReasonAdoptionConflict, fmt.Sprintf(
-			"Sandbox %q exists and is not owned by this claim: delete it or rename the claim", standing.Name)}
+			"Sandbox %q exists and is not owned by this claim: rename the claim, or delete that Sandbox and its disks", standing.Name)}
 	}
 }
 

@@ -97,3 +97,37 @@ func TestWhatAClaimTells(t *testing.T) {
 		})
 	}
 }
+
+// What happened is told once, and the loss of a Sandbox also when the one in its place has its name.
+func TestWhatHappenedToAClaim(t *testing.T) {
+	warm := func(s *sandboxv1beta1.Sandbox) {
+		s.Labels[sandboxv1beta1.LabelLaunchType] = sandboxv1beta1.LaunchTypeWarm
+	}
+	lost := func(s *seen) { s.replaced = true }
+	cases := map[string]struct {
+		seen seen
+		done done
+		want []string
+	}{
+		"it took a member":                      {seenWith(claimWith()), done{sandbox: ownSandbox(1, warm)}, []string{"SandboxAdopted"}},
+		"it started one":                        {seenWith(claimWith()), done{sandbox: ownSandbox(1)}, []string{"SandboxProvisioned"}},
+		"it has what it had":                    {seenWith(claimWith(publishing("box-1")), owning(ownSandbox(1))), done{}, nil},
+		"another takes the place of a lost one": {seenWith(claimWith(publishing("box-2")), lost), done{sandbox: ownSandbox(1, warm)}, []string{"SandboxReplaced", "SandboxAdopted"}},
+		"one of the lost one's name does":       {seenWith(claimWith(publishing("box-1")), lost), done{sandbox: ownSandbox(1)}, []string{"SandboxReplaced", "SandboxProvisioned"}},
+		"it is lost, and there is no other":     {seenWith(claimWith(publishing("box-1")), lost), done{errors: []error{errors.New("no")}}, []string{"SandboxReplaced"}},
+		"it expires":                            {seenWith(claimWith(publishing("box-1"), expires(testNow, "")), owning(ownSandbox(1))), done{}, []string{"ClaimExpired"}},
+		"it expires, and its Sandbox was gone":  {seenWith(claimWith(publishing("box-1"), expires(testNow, "")), lost), done{}, []string{"ClaimExpired"}},
+		"it has expired, which has been told":   {seenWith(claimWith(expires(testNow, ""), told(expiredCondition))), done{}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var reasons []string
+			for _, event := range statusEvents(tc.seen, tc.done, desiredStatus(tc.seen, tc.done)) {
+				reasons = append(reasons, event.Reason)
+			}
+			if diff := cmp.Diff(tc.want, reasons); diff != "" {
+				t.Errorf("Events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -30,7 +30,7 @@ func decide(s seen) plan {
 	default:
 		p = acquire(s)
 	}
-	if at, ok := expiry(s.claim); ok {
+	if at, ok := expiry(s.claim.Spec.Lifecycle, s.claim.Status.Conditions); ok {
 		p.wakeWithin(at.Sub(s.now))
 	}
 	return p

@@ -42,7 +42,11 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 		if err := r.publish(ctx, s, wanted, body); err != nil {
 			return reconcile.Outcome{}, err
 		}
-		events.Tell(r.recorder, s.claim, d.errors, statusEvents(s, d, wanted)...)
+	}
+	events.Tell(r.recorder, s.claim, d.errors, statusEvents(s, d, wanted)...)
+	if at, ok := expiry(s.claim.Spec.Lifecycle, wanted.Conditions); ok && !s.expired() {
+		// What is told in this pass may be what it expires by; it is acted on once it is stored.
+		p.wakeWithin(max(at.Sub(s.now), pauseOutdated))
 	}
 	return outcome(p, d), nil
 }
@@ -121,18 +125,20 @@ func bound(s seen, d done) *sandboxv1beta1.Sandbox {
 	return s.publishable()
 }
 
-// statusEvents tell what the status says for the first time.
+// statusEvents tell what the status says for the first time. A Sandbox that takes the place of a lost one is told though it has the
+// same name.
 func statusEvents(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) []events.Event {
 	var told []events.Event
 	before := s.claim.Status.Sandbox.Name
 	sandbox := bound(s, d)
-	if s.replaced && wanted.Sandbox.Name != before {
-		told = append(told, events.Warning(extensionsv1beta1.EventSandboxReplaced, "Bind", fmt.Sprintf("Sandbox %q was deleted by somebody else", before)))
+	isNew := wanted.Sandbox.Name != before || s.replaced && d.sandbox != nil
+	if s.replaced && isNew && !s.expired() {
+		told = append(told, events.Warning(extensionsv1beta1.EventSandboxReplaced, "Bind", fmt.Sprintf("Sandbox %q is gone, or no longer this claim's", before)))
 	}
 	switch {
 	case s.expired() && !s.expiryStored():
 		told = append(told, events.Normal(extensionsv1beta1.ReasonClaimExpired, "Expire", messageExpired))
-	case wanted.Sandbox.Name == "" || wanted.Sandbox.Name == before || sandbox == nil:
+	case wanted.Sandbox.Name == "" || !isNew || sandbox == nil:
 	case sandbox.Labels[sandboxv1beta1.LabelLaunchType] == sandboxv1beta1.LaunchTypeWarm:
 		told = append(told, events.Normal(extensionsv1beta1.EventSandboxAdopted, "Bind",
 			fmt.Sprintf("Took Sandbox %q from SandboxWarmPool %q", sandbox.Name, s.claim.Spec.WarmPoolRef.Name)))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -60,7 +61,7 @@ func (s seen) publishable() *sandboxv1beta1.Sandbox {
 }
 
 func (s seen) expired() bool {
-	at, ok := expiry(s.claim)
+	at, ok := expiry(s.claim.Spec.Lifecycle, s.claim.Status.Conditions)
 	return ok && !s.now.Before(at)
 }
 
@@ -70,9 +71,8 @@ func (s seen) expiryStored() bool {
 	return ready != nil && ready.Reason == extensionsv1beta1.ReasonClaimExpired && s.claim.Status.Sandbox.Name == ""
 }
 
-// expiry is when the claim expires: at the earlier of its two times.
-func expiry(claim *extensionsv1beta1.SandboxClaim) (time.Time, bool) {
-	lifecycle := claim.Spec.Lifecycle
+// expiry is when a claim of that lifecycle expires which tells those conditions: at the earlier of its two times.
+func expiry(lifecycle *extensionsv1beta1.Lifecycle, told []metav1.Condition) (time.Time, bool) {
 	if lifecycle == nil {
 		return time.Time{}, false
 	}
@@ -80,7 +80,7 @@ func expiry(claim *extensionsv1beta1.SandboxClaim) (time.Time, bool) {
 	if lifecycle.ShutdownTime != nil {
 		at = lifecycle.ShutdownTime.Time
 	}
-	finished := meta.FindStatusCondition(claim.Status.Conditions, extensionsv1beta1.ConditionFinished)
+	finished := meta.FindStatusCondition(told, extensionsv1beta1.ConditionFinished)
 	if ttl := lifecycle.TTLSecondsAfterFinished; ttl != nil && finished != nil {
 		end := finished.LastTransitionTime.Add(time.Duration(*ttl) * time.Second)
 		if at.IsZero() || end.Before(at) {

@@ -219,6 +219,34 @@ func TestAnExpiredClaimIsDeleted(t *testing.T) {
 	})
 }
 
+// A3.25: what is left of a claim's time after its end counts from the end, as the claim has told it.
+func TestAFinishedClaimExpiresAfterItsTTL(t *testing.T) {
+	w := newWorld(t)
+	w.startControllers(testSettings())
+	w.template("agent")
+	w.pool("pool", 0)
+	lasting := func(ttl int32, policy extensionsv1beta1.ShutdownPolicy) func(*extensionsv1beta1.SandboxClaim) {
+		return func(c *extensionsv1beta1.SandboxClaim) {
+			c.Spec.Lifecycle = &extensionsv1beta1.Lifecycle{TTLSecondsAfterFinished: &ttl, ShutdownPolicy: policy}
+		}
+	}
+	kept := w.claim("kept", lasting(0, extensionsv1beta1.ShutdownPolicyRetain))
+	gone := w.claim("gone", lasting(1, extensionsv1beta1.ShutdownPolicyDelete))
+	for _, claim := range []*extensionsv1beta1.SandboxClaim{kept, gone} {
+		box := w.bound(claim)
+		w.tell(box, metav1.Condition{
+			Type: sandboxv1beta1.ConditionFinished, Status: metav1.ConditionTrue, Reason: sandboxv1beta1.ReasonPodSucceeded, Message: "Pod completed successfully",
+		})
+	}
+	w.waitReady(kept, metav1.ConditionFalse, extensionsv1beta1.ReasonClaimExpired)
+	testkit.Eventually(t, "the claim is gone", func() error {
+		if err := w.user.Get(context.Background(), client.ObjectKeyFromObject(gone), gone); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
+
 // A3.1, A3.2: two processes that both take themselves for the leader never give a Sandbox to two claims.
 func TestTwoLeadersShareNoSandbox(t *testing.T) {
 	w := newWorld(t)
