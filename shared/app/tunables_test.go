@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,24 @@ func TestTunablesSetWhatTheCommandLineLeaves(t *testing.T) {
 	}
 	if *workers != 7 || *window != time.Second {
 		t.Errorf("workers %d, window %s: the command line wins", *workers, *window)
+	}
+}
+
+func TestASettingIsReadFromTheConfigMap(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "domains"), []byte("a.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"domains": "a.example", "absent": ""} {
+		if value, err := readSetting(dir, key); err != nil || value != want {
+			t.Errorf("%s is %q, %v: want %q", key, value, err, want)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "unreadable"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSetting(dir, "unreadable"); err == nil || !strings.Contains(err.Error(), "key unreadable of the ConfigMap agent-sandbox-config") {
+		t.Errorf("a key that cannot be read: %v", err)
 	}
 }
 

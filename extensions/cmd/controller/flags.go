@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"sigs.k8s.io/agent-sandbox/extensions/cmd/controller/controllers"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/shared/app"
 )
 
@@ -104,10 +105,22 @@ func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
 	return controllers.CacheOptions(), nil
 }
 
+// labelDomainsKey is the key of the ConfigMap that names the domains under which claims may label their Pods.
+const labelDomainsKey = "allowed-label-domains"
+
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
+	setting, err := app.Setting(labelDomainsKey)
+	if err != nil {
+		return err
+	}
+	domains, err := blueprint.ParseLabelDomains(setting)
+	if err != nil {
+		return fmt.Errorf("key %s of the ConfigMap agent-sandbox-config: %w", labelDomainsKey, err)
+	}
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
 		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
-		Batch: f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
+		LabelDomains: domains,
+		Batch:        f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
 	})
 }

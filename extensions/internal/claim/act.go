@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -35,12 +36,28 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) done {
 	if p.discard != nil {
 		d.fail(r.discard(ctx, s, *p.discard, &d))
 	}
+	if p.relabel != nil {
+		d.fail(r.relabel(ctx, s.claim.Namespace, *p.relabel))
+	}
 	if p.remove != nil {
 		err := r.delete(ctx, &extensionsv1beta1.SandboxClaim{}, s.claim.Namespace, p.remove.target, p.remove.propagation)
 		d.removed, d.outdated = err == nil, apierrors.IsConflict(err)
 		d.fail(consistency.IgnoreMoved(err))
 	}
 	return d
+}
+
+// relabel is tried again where the Sandbox has changed meanwhile.
+func (r *Reconciler) relabel(ctx context.Context, namespace string, wanted relabelling) error {
+	body, err := json.Marshal(wanted.patch)
+	if err != nil {
+		return fmt.Errorf("encoding a patch of Sandbox %q: %w", wanted.name, err)
+	}
+	target := &sandboxv1beta1.Sandbox{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: wanted.name}}
+	if err := r.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body)); consistency.IgnoreMoved(err) != nil {
+		return fmt.Errorf("putting the metadata of the claim on Sandbox %q: %w", wanted.name, err)
+	}
+	return nil
 }
 
 // create starts a Sandbox for the claim. One of that name that stands already is the claim's own, by an earlier write whose

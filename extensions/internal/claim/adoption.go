@@ -16,9 +16,9 @@ import (
 )
 
 // adoption is the patch that makes a member of a pool the claim's: its controller changes and its labels with it, other owners
-// stay, the spec is not touched. It fails unless the Sandbox is the one that was seen, still the pool's, and not being deleted:
+// stay, the spec is not touched but for metadata that the claim adds to the Pod's. It fails unless the Sandbox is the one that was seen, still the pool's, and not being deleted:
 // no write of a status stands in its way.
-func adoption(member *sandboxv1beta1.Sandbox, pool types.UID, claim *extensionsv1beta1.SandboxClaim) ([]byte, error) {
+func adoption(s seen, member *sandboxv1beta1.Sandbox, pool types.UID) ([]byte, error) {
 	at := slices.IndexFunc(member.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pool })
 	if at < 0 {
 		return nil, fmt.Errorf("sandbox %q does not name its pool among its owners", member.Name)
@@ -28,9 +28,10 @@ func adoption(member *sandboxv1beta1.Sandbox, pool types.UID, claim *extensionsv
 		apply.Test("/metadata/uid", member.UID),
 		apply.Test(owner+"/uid", pool),
 		apply.Test("/metadata/deletionTimestamp", nil),
-		apply.Replace(owner, controllerRef(claim)),
+		apply.Replace(owner, controllerRef(s.claim)),
 	}
-	patch = append(patch, adoptedLabels(member, claim)...)
+	patch = append(patch, adoptedLabels(member, s.claim)...)
+	patch = append(patch, additions(s, member)...)
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the adoption of Sandbox %q: %w", member.Name, err)

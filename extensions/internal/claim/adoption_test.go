@@ -12,10 +12,10 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
-// adopted applies the adoption of a member, as it was seen, to what the API server has.
-func adopted(t *testing.T, seen, live *sandboxv1beta1.Sandbox, claim *extensionsv1beta1.SandboxClaim) (*sandboxv1beta1.Sandbox, error) {
+// adopted applies the adoption of a member, as it was read, to what the API server has.
+func adopted(t *testing.T, read, live *sandboxv1beta1.Sandbox, claim *extensionsv1beta1.SandboxClaim) (*sandboxv1beta1.Sandbox, error) {
 	t.Helper()
-	raw, err := adoption(seen, "uid-pool", claim)
+	raw, err := adoption(seenWith(claim), read, "uid-pool")
 	if err != nil {
 		t.Fatal(err)
 	}

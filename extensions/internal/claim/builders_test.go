@@ -106,7 +106,7 @@ func readyAs(condition metav1.Condition) func(*sandboxv1beta1.Sandbox) {
 
 // seenWith is a claim without a Sandbox, whose pool and template are there.
 func seenWith(claim *extensionsv1beta1.SandboxClaim, modify ...func(*seen)) seen {
-	s := seen{now: testNow, claim: claim, pool: testPool(), template: testTemplate(), templateHash: "hash"}
+	s := seen{now: testNow, claim: claim, pool: testPool(), template: testTemplate(), templateHash: "hash", domains: blueprint.DefaultLabelDomains()}
 	for _, change := range modify {
 		change(&s)
 	}

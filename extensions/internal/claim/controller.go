@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
@@ -66,6 +67,8 @@ type Config struct {
 	Barrier Barrier
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
+	// LabelDomains are those under which claims may label their Pods.
+	LabelDomains blueprint.LabelDomains
 }
 
 // Reconciler gives a claim its Sandbox and tells in its status how that fares.
@@ -79,6 +82,7 @@ type Reconciler struct {
 	echoes        *consistency.Echoes[types.NamespacedName]
 	barrier       Barrier
 	observability bool
+	domains       blueprint.LabelDomains
 }
 
 // New returns a Reconciler.
@@ -93,6 +97,7 @@ func New(config Config) *Reconciler {
 		echoes:        config.Echoes,
 		barrier:       config.Barrier,
 		observability: config.Observability,
+		domains:       config.LabelDomains,
 	}
 }
 

@@ -24,6 +24,7 @@ func decide(s seen) plan {
 	switch {
 	case s.published() != nil:
 		p.discard = discardExtra(s, s.published())
+		p.relabel = relabel(s, s.published())
 	case s.publishable() != nil:
 		// The others wait until this one is published: until then, another may be.
 		p.again = len(s.owned) > 1
@@ -43,6 +44,9 @@ func acquire(s seen) plan {
 	}
 	if refused := obstacle(s); refused != nil {
 		return plan{refused: refused}
+	}
+	if denied := s.domains.CheckMetadata(s.claim.Spec.AdditionalPodMetadata, s.template.Spec.PodTemplate.Metadata); denied != nil {
+		return plan{refused: &refusal{denied.Reason, denied.Message}}
 	}
 	template, denied := blueprint.Grant(s.template, s.claim)
 	if denied != nil {
@@ -148,7 +152,10 @@ func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv
 	if creator := blueprint.CreatedBy(claim); creator != "" {
 		labels[sandboxv1beta1.LabelCreatedBy] = creator
 	}
-	return blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels})
+	more := added(template.Spec.PodTemplate.Metadata, claim.Spec.AdditionalPodMetadata, "", "")
+	sandbox := blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels, Annotations: more.record()})
+	sandbox.Spec.PodTemplate.Metadata = more.metadata
+	return sandbox
 }
 
 func controllerRef(claim *extensionsv1beta1.SandboxClaim) metav1.OwnerReference {

@@ -19,7 +19,7 @@ import (
 
 // observe reads everything that a decision about the claim rests on.
 func (r *Reconciler) observe(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) (seen, error) {
-	s := seen{now: r.clock.Now(), claim: claim}
+	s := seen{now: r.clock.Now(), claim: claim, domains: r.domains}
 	if err := r.observeOwned(ctx, &s); err != nil {
 		return s, err
 	}

@@ -17,6 +17,8 @@ type plan struct {
 	create *sandboxv1beta1.Sandbox
 	// discard is a Sandbox of the claim that nobody is to use.
 	discard *discard
+	// relabel edits the metadata that the Pod of the published Sandbox has from the claim.
+	relabel *relabelling
 	// remove deletes the claim itself.
 	remove *removal
 	// refused says why the claim gets no Sandbox.

@@ -135,6 +135,11 @@ func statusEvents(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) [
 	if s.replaced && isNew && !s.expired() {
 		told = append(told, events.Warning(extensionsv1beta1.EventSandboxReplaced, "Bind", fmt.Sprintf("Sandbox %q is gone, or no longer this claim's", before)))
 	}
+	if kept := s.published(); kept != nil && s.isNewGeneration() {
+		if refused := refusedEdit(s, kept); refused != nil {
+			told = append(told, events.Warning(refused.Reason, "Label", refused.Message))
+		}
+	}
 	switch {
 	case s.expired() && !s.expiryStored():
 		told = append(told, events.Normal(extensionsv1beta1.ReasonClaimExpired, "Expire", messageExpired))

@@ -10,6 +10,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 )
 
 // seen is what one pass knows. Nil means absent.
@@ -24,6 +25,8 @@ type seen struct {
 	owned []*sandboxv1beta1.Sandbox
 	// replaced says that the Sandbox which the claim has published is gone, by a read from the API server.
 	replaced bool
+	// domains are those under which the claim may label its Pod.
+	domains blueprint.LabelDomains
 	// comesSoon says that a member of the pool lacks nothing but an IP.
 	comesSoon bool
 }
@@ -63,6 +66,12 @@ func (s seen) publishable() *sandboxv1beta1.Sandbox {
 func (s seen) expired() bool {
 	at, ok := expiry(s.claim.Spec.Lifecycle, s.claim.Status.Conditions)
 	return ok && !s.now.Before(at)
+}
+
+// isNewGeneration says whether the claim has told nothing about its present spec.
+func (s seen) isNewGeneration() bool {
+	ready := meta.FindStatusCondition(s.claim.Status.Conditions, extensionsv1beta1.ConditionReady)
+	return ready == nil || ready.ObservedGeneration != s.claim.Generation
 }
 
 // expiryStored says whether the claim has told that it expired.

@@ -87,7 +87,7 @@ func (r *Reconciler) tryMember(ctx context.Context, s seen, wanted taking, membe
 
 // commit is the one write that decides whose the Sandbox is.
 func (r *Reconciler) commit(ctx context.Context, s seen, pool types.UID, member *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbox, verdict, error) {
-	patch, err := adoption(member, pool, s.claim)
+	patch, err := adoption(s, member, pool)
 	if err != nil {
 		return nil, lost, nil
 	}

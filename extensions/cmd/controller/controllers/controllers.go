@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/claim"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/template"
@@ -30,6 +31,8 @@ type Settings struct {
 	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
+	// LabelDomains are those under which claims may label their Pods.
+	LabelDomains blueprint.LabelDomains
 	// Batch is how many members of a pool are made, and how many are deleted, in one pass; above 0.
 	Batch int
 	// RefillRate is how many members of a pool are made in a second; 0 is no limit.
@@ -84,6 +87,7 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Echoes:        consistency.NewEchoes[types.NamespacedName](),
 			Barrier:       around.Barrier,
 			Observability: settings.Observability,
+			LabelDomains:  settings.LabelDomains,
 		}),
 		Pools: warmpool.New(warmpool.Config{
 			Client:     around.Client,

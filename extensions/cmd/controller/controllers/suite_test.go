@@ -29,6 +29,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
@@ -78,7 +79,8 @@ func newWorld(t testing.TB) world {
 
 func testSettings() Settings {
 	return Settings{
-		ClaimWorkers: 20, PoolWorkers: 1, TemplateWorkers: 1, RouterNamespace: "router-home", ClaimEvents: true, Observability: true, Batch: 300, Grace: 5 * time.Minute, Recheck: time.Minute,
+		ClaimWorkers: 20, PoolWorkers: 1, TemplateWorkers: 1, RouterNamespace: "router-home", LabelDomains: blueprint.DefaultLabelDomains(),
+		ClaimEvents: true, Observability: true, Batch: 300, Grace: 5 * time.Minute, Recheck: time.Minute,
 	}
 }
 
