@@ -49,7 +49,9 @@ func TestAClaimLabelsThePodThatRuns(t *testing.T) {
 	fixture.Must(t, user, pod, labelled(sandboxv1beta1.LabelClaimUID, string(claim.UID)))
 	edit(t, claim, func(c *extensionsv1beta1.SandboxClaim) { c.Spec.AdditionalPodMetadata.Labels[team] = "b" })
 	fixture.Must(t, user, pod, labelled(team, "b"))
-	edit(t, claim, func(c *extensionsv1beta1.SandboxClaim) { c.Spec.AdditionalPodMetadata.Labels = map[string]string{"team": "b"} })
+	edit(t, claim, func(c *extensionsv1beta1.SandboxClaim) {
+		c.Spec.AdditionalPodMetadata.Labels = map[string]string{"team": "b"}
+	})
 	checkEvents(t, claim, extensionsv1beta1.EventSandboxAdopted, extensionsv1beta1.ReasonInvalidMetadata)
 	edit(t, claim, func(c *extensionsv1beta1.SandboxClaim) { c.Spec.AdditionalPodMetadata.Labels = nil })
 	after := fixture.Must(t, user, pod, labelled(team, ""))
