@@ -33,8 +33,10 @@ func refusal(err error, want string) error {
 	switch {
 	case want == "" && err != nil:
 		return fmt.Errorf("refused: %w", err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		return fmt.Errorf("got %v, want it refused with %q", err, want)
+	case want != "" && err == nil:
+		return fmt.Errorf("taken, want it refused with %q", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		return fmt.Errorf("want it refused with %q: %w", want, err)
 	}
 	return nil
 }

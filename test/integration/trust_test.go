@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,7 +42,7 @@ func awaitPolicies(ctx context.Context) error {
 		return apierrors.IsForbidden(seen) && strings.Contains(seen.Error(), leaveKeyOut), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting until forged labels are refused, a create answers %v: %w", seen, err)
+		return fmt.Errorf("waiting until a forged label is refused: %w", errors.Join(err, seen))
 	}
 	return nil
 }
@@ -102,6 +103,7 @@ func TestUsersCannotForgeWhatSandboxesAreTrustedBy(t *testing.T) {
 		"a label of the extensions":             {labelled("extensions.agents.x-k8s.io/later", "x"), `metadata.labels[extensions.agents.x-k8s.io/later]: "x"` + leaveKeyOut},
 		"the name of a Pod (A6.1)":              {annotated(sandboxv1beta1.AnnotationPodName, "victim"), `metadata.annotations[agents.x-k8s.io/pod-name]: "victim"` + leaveKeyOut},
 		"the name of a template":                {annotated(sandboxv1beta1.AnnotationTemplateRef, "a"), `metadata.annotations[agents.x-k8s.io/sandbox-template-ref]: "a"` + leaveKeyOut},
+		"a value that is too long to tell":      {annotated("agents.x-k8s.io/later", strings.Repeat("x", 100_000)), `metadata.annotations[agents.x-k8s.io/later]: "` + strings.Repeat("x", 200) + `..."` + leaveKeyOut},
 		"a value with a line break":             {annotated("agents.x-k8s.io/later", "a\nb"), `metadata.annotations[agents.x-k8s.io/later]: "a\nb"` + leaveKeyOut},
 		"a claim as controller":                 {ownedBy(extensionsGroup, sandboxv1beta1.ClaimKind, true), "metadata.ownerReferences: SandboxClaim.extensions.agents.x-k8s.io owner (UID 1-2-3)" + leaveRefOut},
 		"a pool as controller (A3.5)":           {ownedBy(extensionsGroup, sandboxv1beta1.WarmPoolKind, true), "metadata.ownerReferences: SandboxWarmPool.extensions.agents.x-k8s.io owner (UID 1-2-3)" + leaveRefOut},
