@@ -221,7 +221,8 @@ func TestTheControllersTouchNothingElse(t *testing.T) {
 	for name, want := range map[string][]string{
 		"sandbox.yaml": {"events", "persistentvolumeclaims", "pods", "sandboxes", "sandboxes/finalizers", "sandboxes/status", "services"},
 		"extensions.yaml": {
-			"events", "sandboxclaims", "sandboxclaims/finalizers", "sandboxclaims/status", "sandboxes",
+			"events", "networkpolicies", "sandboxclaims", "sandboxclaims/finalizers", "sandboxclaims/status", "sandboxes",
+			"sandboxtemplates", "sandboxtemplates/finalizers", "sandboxtemplates/status",
 			"sandboxwarmpools/finalizers", "sandboxwarmpools/status",
 		},
 	} {
