@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,12 +23,22 @@ const serviceNameRule = "spec.service: true needs a name that is a DNS label (63
 // checkRefused expects an error that contains want; empty: no error.
 func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
+	if problem := refusal(err, want); problem != nil {
+		t.Error(problem)
+	}
+}
+
+// refusal returns what is wrong about an answer that checkRefused is to judge.
+func refusal(err error, want string) error {
 	switch {
 	case want == "" && err != nil:
-		t.Errorf("refused: %v", err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		t.Errorf("got %v, want it refused with %q", err, want)
+		return fmt.Errorf("refused: %w", err)
+	case want != "" && err == nil:
+		return fmt.Errorf("taken, want it refused with %q", want)
+	case want != "" && !strings.Contains(err.Error(), want):
+		return fmt.Errorf("want it refused with %q: %w", want, err)
 	}
+	return nil
 }
 
 func TestCreateIsValidated(t *testing.T) {

@@ -96,6 +96,9 @@ func prepare(dir string) (err error) {
 	if user, err = await.NewClient(apiServer.Config); err != nil {
 		return err
 	}
+	if err := awaitPolicies(context.Background()); err != nil {
+		return err
+	}
 	kubeconfig = filepath.Join(dir, "admin.kubeconfig")
 	return os.WriteFile(kubeconfig, apiServer.Kubeconfig(), 0o600)
 }

@@ -156,9 +156,10 @@ func labelVersion(objects resmap.ResMap, release Release) error {
 // order in which objects can be applied to an empty cluster: each kind may need those before it.
 func order() []string {
 	return []string{
-		"Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"Namespace", "CustomResourceDefinition",
 		"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-		"ConfigMap", "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "StatefulSet", "DaemonSet",
+		"ConfigMap", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+		"Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment", "StatefulSet", "DaemonSet",
 	}
 }
 

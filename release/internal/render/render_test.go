@@ -56,6 +56,8 @@ func TestAssetsAreOrderedForApplying(t *testing.T) {
 			"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-controller",
 			"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
 			"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-controller",
+			"ValidatingAdmissionPolicy.admissionregistration.k8s.io agent-sandbox-reserved-metadata",
+			"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io agent-sandbox-reserved-metadata",
 			"Service agent-sandbox-system/agent-sandbox-controller",
 			"Deployment.apps agent-sandbox-system/agent-sandbox-controller",
 		},
@@ -69,6 +71,8 @@ func TestAssetsAreOrderedForApplying(t *testing.T) {
 			"ClusterRoleBinding.rbac.authorization.k8s.io agent-sandbox-extensions-controller",
 			"Role.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-extensions-controller",
 			"RoleBinding.rbac.authorization.k8s.io agent-sandbox-system/agent-sandbox-extensions-controller",
+			"ValidatingAdmissionPolicy.admissionregistration.k8s.io agent-sandbox-warm-pool-limits",
+			"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io agent-sandbox-warm-pool-limits",
 			"Service agent-sandbox-system/agent-sandbox-extensions-controller",
 			"Deployment.apps agent-sandbox-system/agent-sandbox-extensions-controller",
 		},
@@ -133,7 +137,7 @@ func TestTagAndPrefixReachImagesAndLabels(t *testing.T) {
 	}
 	for line, want := range map[string]int{
 		"        image: example.com/mirror/agent-sandbox-controller:v1.2.3\n": 1,
-		"\n    app.kubernetes.io/version: v1.2.3\n":                           9,
+		"\n    app.kubernetes.io/version: v1.2.3\n":                           11,
 		"\n        app.kubernetes.io/version: v1.2.3\n":                       1,
 	} {
 		if got := strings.Count(string(asset), line); got != want {

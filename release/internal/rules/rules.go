@@ -26,6 +26,7 @@ func table() []rule {
 		{"no-cluster-admin", noClusterAdmin},
 		{"bindings-resolve", bindingsResolve},
 		{"accounts-exist", accountsExist},
+		{"policies-bound", policiesBound},
 		{"restricted-namespace", restrictedNamespace},
 		{"restricted-pods", restrictedPods},
 		{"probes", probes},

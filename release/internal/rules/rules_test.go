@@ -52,9 +52,12 @@ func permissionBreaches() map[string]breach {
 		"a binding for everyone": {
 			"- {kind: ServiceAccount, name: manager, namespace: system}", "- {kind: Group, name: 'system:authenticated'}", "bindings-resolve", "subjects[0]", "Group /system:authenticated",
 		},
-		"a binding for nobody":               {"subjects:\n- {kind: ServiceAccount, name: manager, namespace: system}\n", "", "bindings-resolve", "subjects", ""},
-		"a workload whose account is absent": {"serviceAccountName: manager", "serviceAccountName: other", "accounts-exist", "spec.template.spec.serviceAccountName", "other"},
-		"a workload with no account":         {"serviceAccountName: manager", "nodeName: a", "accounts-exist", "spec.template.spec.serviceAccountName", ""},
+		"a binding for nobody":                     {"subjects:\n- {kind: ServiceAccount, name: manager, namespace: system}\n", "", "bindings-resolve", "subjects", ""},
+		"a policy that nothing puts in force":      {"policyName: guard", "policyName: other", "policies-bound", "metadata.name", "guard"},
+		"a policy that only warns":                 {"validationActions: [Deny]", "validationActions: [Warn]", "policies-bound", "metadata.name", "guard"},
+		"a policy that passes over its own errors": {"failurePolicy: Fail", "failurePolicy: Ignore", "policies-bound", "spec.failurePolicy", "Ignore"},
+		"a workload whose account is absent":       {"serviceAccountName: manager", "serviceAccountName: other", "accounts-exist", "spec.template.spec.serviceAccountName", "other"},
+		"a workload with no account":               {"serviceAccountName: manager", "nodeName: a", "accounts-exist", "spec.template.spec.serviceAccountName", ""},
 	}
 }
 
@@ -218,7 +221,8 @@ func TestTheControllersTouchNothingElse(t *testing.T) {
 	for name, want := range map[string][]string{
 		"sandbox.yaml": {"events", "persistentvolumeclaims", "pods", "sandboxes", "sandboxes/finalizers", "sandboxes/status", "services"},
 		"extensions.yaml": {
-			"events", "sandboxclaims", "sandboxclaims/finalizers", "sandboxclaims/status", "sandboxes",
+			"events", "networkpolicies", "sandboxclaims", "sandboxclaims/finalizers", "sandboxclaims/status", "sandboxes",
+			"sandboxtemplates", "sandboxtemplates/finalizers", "sandboxtemplates/status",
 			"sandboxwarmpools/finalizers", "sandboxwarmpools/status",
 		},
 	} {

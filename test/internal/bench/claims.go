@@ -203,7 +203,7 @@ func (s *scene) createClaim(ctx context.Context, name string) error {
 func (s *scene) startCold(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) error {
 	ready := s.tracker.await(claim.Name, hasReadyPod)
 	sandbox := desiredCold(claim)
-	created, err := s.create(ctx, sandbox)
+	created, err := s.createOwned(ctx, sandbox)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func TestRunOnAnExistingCluster(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(phases, " "); got != "create suspend resume claim claim claim fill" {
+	if got := strings.Join(phases, " "); got != "create suspend resume claim claim claim claim fill" {
 		t.Errorf("phases are %s", got)
 	}
 	for _, want := range []string{"round 1 of 1, floor: resume of 3 in", "round 1 of 1, ours: create of 3 in", "round 1 of 1, ours: fill of 3 in", "cleaning up"} {

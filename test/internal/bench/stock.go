@@ -58,7 +58,7 @@ func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWa
 	group.SetLimit(stockers)
 	for _, name := range objectNames(poolName, count) {
 		group.Go(func() error {
-			member, err := s.create(ctx, desiredMember(pool, name))
+			member, err := s.createOwned(ctx, desiredMember(pool, name))
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (c clients) handOver(ctx context.Context, member *sandboxv1beta1.Sandbox, c
 		apply.Remove(label(extensionsv1beta1.LabelTemplateHash)),
 		apply.Remove(label(sandboxv1beta1.LabelCreatedBy)),
 	}
-	err := patchInto(ctx, c.sandboxes.Patch(types.JSONPatchType).Namespace(namespace).Resource(sandboxResource).Name(member.Name),
+	err := patchInto(ctx, c.owned.Patch(types.JSONPatchType).Namespace(namespace).Resource(sandboxResource).Name(member.Name),
 		patch, &sandboxv1beta1.Sandbox{})
 	if err != nil {
 		return fmt.Errorf("handing over Sandbox %q: %w", member.Name, err)
