@@ -49,6 +49,8 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	s.waiting = len(waiting)
 	s.yielded = r.yield(s)
 	s.tokens, s.nextToken = r.buckets.Tokens(pool.UID, s.now)
+	has := stock{standing: len(s.standing()), pending: len(s.pending), replicas: s.replicas()}
+	s.held, s.heldFor = r.losses.Hold(pool.UID, has, s.now)
 	return s, nil
 }
 
