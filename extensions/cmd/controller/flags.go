@@ -19,6 +19,7 @@ const (
 	poolWorkersFlag  = "sandbox-warm-pool-concurrent-workers"
 	batchFlag        = "sandbox-warm-pool-max-batch-size"
 	refillRateFlag   = "sandbox-warm-pool-max-refill-rate"
+	delayFlag        = "sandbox-warm-pool-replenish-delay"
 	graceFlag        = "sandbox-warm-pool-readiness-grace-period"
 	recheckFlag      = "sandbox-warm-pool-unschedulable-recheck-interval"
 )
@@ -31,13 +32,14 @@ type flags struct {
 	claimWorkers, poolWorkers int
 	batch                     int
 	refillRate                float64
-	grace, recheck            time.Duration
+	delay, grace, recheck     time.Duration
+	evictable                 bool
 	disableEvents             bool
 	disableObservability      bool
 }
 
 func newFlags() *flags {
-	return &flags{claimWorkers: 50, poolWorkers: 1, batch: 300, grace: 5 * time.Minute, recheck: time.Minute}
+	return &flags{claimWorkers: 50, poolWorkers: 1, batch: 300, grace: 5 * time.Minute, recheck: time.Minute, evictable: true}
 }
 
 func (f *flags) add(groups *cliflag.NamedFlagSets) {
@@ -50,9 +52,13 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	pools.IntVar(&f.poolWorkers, poolWorkersFlag, f.poolWorkers, "Pools that are reconciled at the same time; above 0.")
 	pools.IntVar(&f.batch, batchFlag, f.batch, "Members of a pool that are made, and that are deleted, in one pass; above 0.")
 	pools.Float64Var(&f.refillRate, refillRateFlag, f.refillRate, "Members that are made in a second, for each pool; 0 is no limit.")
+	pools.DurationVar(&f.delay, delayFlag, f.delay,
+		"How long members that were taken or lost are not made up for; 0 or above. A new pool, or a larger one, is filled at once.")
 	pools.DurationVar(&f.grace, graceFlag, f.grace,
 		"How long a member may take to become Ready before it is replaced, unless its pool says otherwise; above 0.")
 	pools.DurationVar(&f.recheck, recheckFlag, f.recheck, "How soon a pool is looked at again whose members find no node; above 0.")
+	pools.BoolVar(&f.evictable, "enable-warm-pool-eviction", f.evictable,
+		"Let the cluster autoscaler remove the nodes of members that wait, unless their template says otherwise. Of those that are made from now on.")
 }
 
 func (f *flags) validate() error {
@@ -66,6 +72,9 @@ func (f *flags) validate() error {
 	}
 	if math.IsNaN(f.refillRate) || math.IsInf(f.refillRate, 0) || f.refillRate < 0 {
 		return fmt.Errorf("--%s=%v: must be finite and 0 or above", refillRateFlag, f.refillRate)
+	}
+	if err := app.NotNegative(delayFlag, f.delay); err != nil {
+		return err
 	}
 	if err := app.AboveZero(graceFlag, f.grace); err != nil {
 		return err
@@ -88,8 +97,11 @@ func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
 }
 
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
+	if err := in.Metrics.Register(controllers.NewInventory(in.Manager.GetClient())); err != nil {
+		return fmt.Errorf("registering the sizes of pools: %w", err)
+	}
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
-		Batch: f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
+		Batch: f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
 	})
 }

@@ -175,6 +175,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.PoolChanged}, forget)).
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner())).
+		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfOrphan)).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).
 		WithOptions(controller.Options{

@@ -39,7 +39,19 @@ func progressingCondition(s seen, limits Limits, d done) metav1.Condition {
 	if s.isStuck(limits) {
 		return noProgress(extensionsv1beta1.ReasonWarmPoolNotProgressing, stuckMessage(s))
 	}
-	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing}
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing + orphansNote(s.orphans)}
+}
+
+// orphansNote reports the Sandboxes that are ignored.
+func orphansNote(orphans []string) string {
+	switch len(orphans) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; Sandbox %q has its label and no owner: it is ignored", orphans[0])
+	default:
+		return fmt.Sprintf("; %d Sandboxes have its label and no owner, %q among them: they are ignored", len(orphans), orphans[0])
+	}
 }
 
 func noProgress(reason, message string) metav1.Condition {

@@ -42,7 +42,15 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 		seen            seen
 		reason, message string
 	}{
-		"a full pool":                    {seenOf(poolOf(1), with(member(1))), progressing, messageProgressing},
+		"a full pool": {seenOf(poolOf(1), with(member(1))), progressing, messageProgressing},
+		"one with an orphan (A4.14)": {
+			seenOf(poolOf(1), with(member(1)), func(s *seen) { s.orphans = []string{"lost"} }), progressing,
+			messageProgressing + `; Sandbox "lost" has its label and no owner: it is ignored`,
+		},
+		"one with several": {
+			seenOf(poolOf(1), with(member(1)), func(s *seen) { s.orphans = []string{"a", "b"} }), progressing,
+			messageProgressing + `; 2 Sandboxes have its label and no owner, "a" among them: they are ignored`,
+		},
 		"an empty one that is filled":    {seenOf(poolOf(1)), progressing, messageProgressing},
 		"one whose members take a while": {seenOf(poolOf(2), with(member(1, readyFor(time.Hour)), waiting(2, time.Minute))), progressing, messageProgressing},
 		"a member has had its time":      {seenOf(poolOf(1), with(waiting(1, 6*time.Minute))), stuck, pending},

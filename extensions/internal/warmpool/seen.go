@@ -24,6 +24,9 @@ type seen struct {
 	members []*sandboxv1beta1.Sandbox
 	// pending are the names of members whose creation nobody has answered for and that are not among members.
 	pending []string
+	// orphans are the names of Sandboxes that carry the pool's label and that nobody controls, sorted. Anybody can make such a one:
+	// it is never taken in.
+	orphans []string
 	// waiting is how many claims of this pool have no Sandbox yet.
 	waiting int
 	// available is how many members can be taken now.

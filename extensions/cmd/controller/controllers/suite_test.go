@@ -79,6 +79,7 @@ func newWorld(t testing.TB) world {
 func testSettings() Settings {
 	return Settings{
 		ClaimWorkers: 20, PoolWorkers: 1, ClaimEvents: true, Observability: true, Batch: 300, Grace: 5 * time.Minute, Recheck: time.Minute,
+		Evictable: true,
 	}
 }
 
