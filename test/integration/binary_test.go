@@ -124,6 +124,8 @@ func TestWrongFlagsOfTheExtensionsEndWithOneLine(t *testing.T) {
 		"a negative rate":                  {[]string{"--sandbox-warm-pool-max-refill-rate=-0.5"}, 1, []string{"--sandbox-warm-pool-max-refill-rate=-0.5", "0 or above"}},
 		"a rate that is no number":         {[]string{"--sandbox-warm-pool-max-refill-rate=NaN"}, 1, []string{"--sandbox-warm-pool-max-refill-rate=NaN", "finite"}},
 		"a rate without end":               {[]string{"--sandbox-warm-pool-max-refill-rate=Inf"}, 1, []string{"--sandbox-warm-pool-max-refill-rate=+Inf", "finite"}},
+		"a negative delay":                 {[]string{"--sandbox-warm-pool-replenish-delay=-1s"}, 1, []string{"--sandbox-warm-pool-replenish-delay=-1s", "0 or above"}},
+		"neither yes nor no":               {[]string{"--enable-warm-pool-eviction=maybe"}, 2, []string{"--enable-warm-pool-eviction", "maybe"}},
 		"no grace":                         {[]string{"--sandbox-warm-pool-readiness-grace-period=0s"}, 1, []string{"--sandbox-warm-pool-readiness-grace-period=0s", "above 0"}},
 		"no pause between two looks":       {[]string{"--sandbox-warm-pool-unschedulable-recheck-interval=-1m"}, 1, []string{"--sandbox-warm-pool-unschedulable-recheck-interval=-1m0s", "above 0"}},
 		"no burst":                         {[]string{"--kube-api-burst=0"}, 1, []string{"--kube-api-burst=0", "above 0"}},

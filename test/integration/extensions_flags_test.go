@@ -103,6 +103,8 @@ func extensionsFlags() map[string]string {
 		"router-namespace":                                 "routers",
 		"sandbox-warm-pool-max-batch-size":                 "10",
 		"sandbox-warm-pool-max-refill-rate":                "12.5",
+		"sandbox-warm-pool-replenish-delay":                "10s",
+		"enable-warm-pool-eviction":                        "false",
 		"sandbox-warm-pool-readiness-grace-period":         "2m",
 		"sandbox-warm-pool-unschedulable-recheck-interval": "30s",
 		"disable-claim-events":                             "true",

@@ -70,4 +70,7 @@ const (
 	AnnotationTemplateRef = KeyPrefix + "sandbox-template-ref"
 	// AnnotationTraceContext carries the W3C trace context of the request that made an object, as JSON.
 	AnnotationTraceContext = "opentelemetry.io/trace-context"
+	// AnnotationSafeToEvict with the value "true" lets the cluster autoscaler remove the node of a Pod. On a Sandbox that a
+	// pool controls it is for its Pod, unless the podTemplate has the annotation itself.
+	AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 )

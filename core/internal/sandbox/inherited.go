@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,20 @@ func inheritedLabels(sandbox *sandboxv1beta1.Sandbox) map[string]string {
 		labels[sandboxv1beta1.LabelCreatedBy] = createdBy(sandbox)
 	}
 	return labels
+}
+
+// inheritedAnnotations are those of the podTemplate, and for a member of a pool the leave to evict it that its pool has put on the
+// Sandbox. It counts as taken from the template, so that it goes from the Pod as the Sandbox becomes a claim's.
+func inheritedAnnotations(sandbox *sandboxv1beta1.Sandbox) map[string]string {
+	const leave = sandboxv1beta1.AnnotationSafeToEvict
+	template := sandbox.Spec.PodTemplate.Metadata.Annotations
+	_, said := template[leave]
+	if said || sandbox.Annotations[leave] != "true" || extensionOwner(sandbox) != sandboxv1beta1.WarmPoolKind {
+		return template
+	}
+	annotations := map[string]string{leave: "true"}
+	maps.Copy(annotations, template)
+	return annotations
 }
 
 // extensionOwner is the kind of the extensions' object that controls the Sandbox, empty without one.

@@ -129,11 +129,11 @@ func madeWith(pod *corev1.Pod) map[string]string {
 
 // podMetadata is what the Pod of a Sandbox carries, made with those annotations.
 func podMetadata(sandbox *sandboxv1beta1.Sandbox, made map[string]string) podmeta.Metadata {
-	template := sandbox.Spec.PodTemplate.Metadata
+	template := podmeta.Metadata{Labels: sandbox.Spec.PodTemplate.Metadata.Labels, Annotations: inheritedAnnotations(sandbox)}
 	labels := inheritedLabels(sandbox)
 	maps.Copy(labels, podSelector(sandbox))
 	system := podmeta.Metadata{Labels: labels, Annotations: made}
-	return metadataRules().Desired(podmeta.Metadata{Labels: template.Labels, Annotations: template.Annotations}, system)
+	return metadataRules().Desired(template, system)
 }
 
 // podSelector are the labels that the Service selects its Pod by. The hash alone could be another Sandbox's too.

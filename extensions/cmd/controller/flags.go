@@ -25,6 +25,7 @@ const (
 	templateWorkersFlag = "sandbox-template-concurrent-workers"
 	routerNamespaceFlag = "router-namespace"
 	recheckFlag         = "sandbox-warm-pool-unschedulable-recheck-interval"
+	delayFlag           = "sandbox-warm-pool-replenish-delay"
 )
 
 // manyWorkers is how many are more than an API server of any size profits from.
@@ -36,7 +37,8 @@ type flags struct {
 	routerNamespace                            string
 	batch                                      int
 	refillRate                                 float64
-	grace, recheck                             time.Duration
+	delay, grace, recheck                      time.Duration
+	evictable                                  bool
 	disableEvents                              bool
 	disableObservability                       bool
 }
@@ -44,7 +46,7 @@ type flags struct {
 func newFlags() *flags {
 	return &flags{
 		claimWorkers: 50, poolWorkers: 1, templateWorkers: 1, routerNamespace: "agent-sandbox-system",
-		batch: 300, grace: 5 * time.Minute, recheck: time.Minute,
+		batch: 300, grace: 5 * time.Minute, recheck: time.Minute, evictable: true,
 	}
 }
 
@@ -58,9 +60,13 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	pools.IntVar(&f.poolWorkers, poolWorkersFlag, f.poolWorkers, "Pools that are reconciled at the same time; above 0.")
 	pools.IntVar(&f.batch, batchFlag, f.batch, "Members of a pool that are made, and that are deleted, in one pass; above 0.")
 	pools.Float64Var(&f.refillRate, refillRateFlag, f.refillRate, "Members that are made in a second, for each pool; 0 is no limit.")
+	pools.DurationVar(&f.delay, delayFlag, f.delay,
+		"How long members that were taken or lost are not made up for; 0 or above. A new pool, or a larger one, is filled at once.")
 	pools.DurationVar(&f.grace, graceFlag, f.grace,
 		"How long a member may take to become Ready before it is replaced, unless its pool says otherwise; above 0.")
 	pools.DurationVar(&f.recheck, recheckFlag, f.recheck, "How soon a pool is looked at again whose members find no node; above 0.")
+	pools.BoolVar(&f.evictable, "enable-warm-pool-eviction", f.evictable,
+		"Let the cluster autoscaler remove the nodes of members that wait, unless their template says otherwise. Of those that are made from now on.")
 	templates := groups.FlagSet("Templates")
 	templates.IntVar(&f.templateWorkers, templateWorkersFlag, f.templateWorkers, "Templates that are reconciled at the same time; above 0.")
 	templates.StringVar(&f.routerNamespace, routerNamespaceFlag, f.routerNamespace,
@@ -78,6 +84,9 @@ func (f *flags) validate() error {
 	}
 	if math.IsNaN(f.refillRate) || math.IsInf(f.refillRate, 0) || f.refillRate < 0 {
 		return fmt.Errorf("--%s=%v: must be finite and 0 or above", refillRateFlag, f.refillRate)
+	}
+	if err := app.NotNegative(delayFlag, f.delay); err != nil {
+		return err
 	}
 	if err := app.AboveZero(graceFlag, f.grace); err != nil {
 		return err
@@ -109,6 +118,9 @@ func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
 const labelDomainsKey = "allowed-label-domains"
 
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
+	if err := in.Metrics.Register(controllers.NewInventory(in.Manager.GetClient())); err != nil {
+		return fmt.Errorf("registering the sizes of pools: %w", err)
+	}
 	setting, err := app.Setting(labelDomainsKey)
 	if err != nil {
 		return err
@@ -121,6 +133,6 @@ func (f *flags) setup(ctx context.Context, in app.Environment) error {
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
 		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
 		LabelDomains: domains,
-		Batch:        f.batch, RefillRate: f.refillRate, Grace: f.grace, Recheck: f.recheck,
+		Batch:        f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/agent-sandbox/shared/app"
 )
@@ -26,6 +27,7 @@ func TestFlagsOutOfBoundsAreRefused(t *testing.T) {
 		"--sandbox-warm-pool-max-refill-rate=NaN: must be finite and 0 or above": func(f *flags) {
 			f.refillRate = math.NaN()
 		},
+		"--sandbox-warm-pool-replenish-delay=-1s: must be 0 or above":            func(f *flags) { f.delay = -time.Second },
 		"--sandbox-warm-pool-readiness-grace-period=0s: must be above 0":         func(f *flags) { f.grace = 0 },
 		"--sandbox-warm-pool-unschedulable-recheck-interval=0s: must be above 0": func(f *flags) { f.recheck = 0 },
 		"": func(*flags) {},

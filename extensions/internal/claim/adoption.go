@@ -15,8 +15,9 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 )
 
-// adoption is the patch that makes a member of a pool the claim's: its controller changes and its labels with it, other owners
-// stay, the spec is not touched but for metadata that the claim adds to the Pod's. It fails unless the Sandbox is the one that was seen, still the pool's, and not being deleted:
+// adoption is the patch that makes a member of a pool the claim's: its controller changes and its labels with it, the leave to
+// evict it goes, other owners stay, the spec is not touched but for metadata that the claim adds to the Pod's. It fails unless the
+// Sandbox is the one that was seen, still the pool's, and not being deleted:
 // no write of a status stands in its way.
 func adoption(s seen, member *sandboxv1beta1.Sandbox, pool types.UID) ([]byte, error) {
 	at := slices.IndexFunc(member.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pool })
@@ -29,6 +30,9 @@ func adoption(s seen, member *sandboxv1beta1.Sandbox, pool types.UID) ([]byte, e
 		apply.Test(owner+"/uid", pool),
 		apply.Test("/metadata/deletionTimestamp", nil),
 		apply.Replace(owner, controllerRef(s.claim)),
+	}
+	if _, evictable := member.Annotations[sandboxv1beta1.AnnotationSafeToEvict]; evictable {
+		patch = append(patch, apply.Remove(apply.Key("/metadata/annotations", sandboxv1beta1.AnnotationSafeToEvict)))
 	}
 	patch = append(patch, adoptedLabels(member, s.claim)...)
 	patch = append(patch, additions(s, member)...)

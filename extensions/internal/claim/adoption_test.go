@@ -44,6 +44,7 @@ func TestAdoptionChangesTheOwnerAndItsLabelsAlone(t *testing.T) {
 		s.OwnerReferences = append([]metav1.OwnerReference{other}, s.OwnerReferences...)
 		s.Labels[extensionsv1beta1.LabelTemplateHash], s.Labels[extensionsv1beta1.LabelPodTemplateHash] = "hash", "old"
 		s.Labels["theirs"] = "kept"
+		s.Annotations = map[string]string{sandboxv1beta1.AnnotationSafeToEvict: "true", "theirs": "kept"} // A4.15
 	})
 	want := member.DeepCopy()
 	want.OwnerReferences[1] = controllerRef(claimWith())
@@ -51,6 +52,7 @@ func TestAdoptionChangesTheOwnerAndItsLabelsAlone(t *testing.T) {
 	for _, gone := range []string{sandboxv1beta1.LabelWarmPool, sandboxv1beta1.LabelCreatedBy, extensionsv1beta1.LabelTemplateHash, extensionsv1beta1.LabelPodTemplateHash} {
 		delete(want.Labels, gone)
 	}
+	delete(want.Annotations, sandboxv1beta1.AnnotationSafeToEvict)
 	got, err := adopted(t, member, member, claimWith())
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
@@ -19,6 +21,8 @@ const (
 	SandboxesByClaim = "claim-uid"
 	// MembersByPool finds Sandboxes by the UID of the pool that controls them.
 	MembersByPool = "pool-uid"
+	// OrphansByPool finds Sandboxes that nobody controls by the label of the pool that they say to be of.
+	OrphansByPool = "orphan-pool"
 	// UnboundByPool finds the claims that have published no Sandbox by the name of their pool.
 	UnboundByPool = "unbound-pool"
 	// PoolsByTemplate finds pools by the name of their template.
@@ -37,6 +41,7 @@ func All() []Index {
 	return []Index{
 		{&sandboxv1beta1.Sandbox{}, SandboxesByClaim, ownership.IndexByController(ClaimKind())},
 		{&sandboxv1beta1.Sandbox{}, MembersByPool, ownership.IndexByController(PoolKind())},
+		{&sandboxv1beta1.Sandbox{}, OrphansByPool, orphansByPool},
 		{&extensionsv1beta1.SandboxClaim{}, UnboundByPool, unboundByPool},
 		{&extensionsv1beta1.SandboxWarmPool{}, PoolsByTemplate, poolsByTemplate},
 	}
@@ -59,6 +64,26 @@ func PoolsOfTemplate(ctx context.Context, cached client.Reader, template client.
 		return nil, fmt.Errorf("listing the pools of SandboxTemplate %q: %w", template.GetName(), err)
 	}
 	return pools.Items, nil
+}
+
+// PoolsOf are the pools of a namespace, as the cache shows them: they are not to be changed.
+func PoolsOf(ctx context.Context, cached client.Reader, namespace string) ([]extensionsv1beta1.SandboxWarmPool, error) {
+	var pools extensionsv1beta1.SandboxWarmPoolList
+	err := cached.List(ctx, &pools, client.InNamespace(namespace), client.UnsafeDisableDeepCopy, client.DisableReadYourWritesConsistency)
+	if err != nil {
+		return nil, fmt.Errorf("listing the SandboxWarmPools of namespace %q: %w", namespace, err)
+	}
+	return pools.Items, nil
+}
+
+// OrphansOfPool are the Sandboxes that carry the label of a pool of that name and that nobody controls, as the cache shows them:
+// they are not to be changed.
+func OrphansOfPool(ctx context.Context, cached client.Reader, namespace, pool string) ([]sandboxv1beta1.Sandbox, error) {
+	var orphans sandboxv1beta1.SandboxList
+	if err := list(ctx, cached, &orphans, namespace, OrphansByPool, names.Hash(pool)); err != nil {
+		return nil, fmt.Errorf("listing the orphans of SandboxWarmPool %q: %w", pool, err)
+	}
+	return orphans.Items, nil
 }
 
 // UnboundOfPool are the claims that name a pool and have published no Sandbox, as the cache shows them: they are not to be changed.
@@ -88,6 +113,14 @@ func PoolKind() schema.GroupKind {
 // TemplateKind is the kind of templates.
 func TemplateKind() schema.GroupKind {
 	return schema.GroupKind{Group: extensionsv1beta1.GroupName, Kind: extensionsv1beta1.SandboxTemplateKind}
+}
+
+func orphansByPool(obj client.Object) []string {
+	pool := obj.GetLabels()[sandboxv1beta1.LabelWarmPool]
+	if pool == "" || metav1.GetControllerOfNoCopy(obj) != nil {
+		return nil
+	}
+	return []string{pool}
 }
 
 func unboundByPool(obj client.Object) []string {

@@ -3,6 +3,7 @@ package warmpool
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -38,11 +39,12 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) done {
 	}
 	r.buckets.Spend(s.pool.UID, s.now, p.create)
 	r.createAll(ctx, s, wanted, &d)
+	r.losses.Changed(s.pool.UID, len(d.created), d.deleted)
 	return d
 }
 
 func (r *Reconciler) memberName(pool string) string {
-	return pool[:min(len(pool), longestBase)] + "-" + r.suffix(suffixLength)
+	return strings.TrimRight(pool[:min(len(pool), longestBase)], "-.") + "-" + r.suffix(suffixLength)
 }
 
 // createAll makes members in batches that double, at most widestBatch at a time, until one of a batch fails: an API server that
@@ -72,6 +74,9 @@ func (r *Reconciler) createAll(ctx context.Context, s seen, names []string, d *d
 // case another name is found by the next pass.
 func (r *Reconciler) create(ctx context.Context, s seen, name string) (*sandboxv1beta1.Sandbox, error) {
 	member := desiredMember(s, name)
+	if r.evictable {
+		markEvictable(member)
+	}
 	r.unanswered.Add(s.pool.UID, name)
 	err := r.client.Create(ctx, member)
 	switch {
@@ -103,6 +108,13 @@ func desiredMember(s seen, name string) *sandboxv1beta1.Sandbox {
 	})
 }
 
+// markEvictable lets the node of a member go while it is idle, unless the template says otherwise.
+func markEvictable(member *sandboxv1beta1.Sandbox) {
+	if _, said := member.Spec.PodTemplate.Metadata.Annotations[sandboxv1beta1.AnnotationSafeToEvict]; !said {
+		member.Annotations[sandboxv1beta1.AnnotationSafeToEvict] = "true"
+	}
+}
+
 // removeAll deletes members as they were seen. One that has changed meanwhile is looked at again.
 func (r *Reconciler) removeAll(ctx context.Context, s seen, members []target, d *done) {
 	var mu sync.Mutex
@@ -114,6 +126,8 @@ func (r *Reconciler) removeAll(ctx context.Context, s seen, members []target, d 
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
+			case err == nil:
+				d.deleted++
 			case apierrors.IsConflict(err):
 				d.outdated = true
 			case !apierrors.IsNotFound(err):

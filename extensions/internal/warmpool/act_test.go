@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -44,7 +48,7 @@ func newReconciler(t *testing.T, create func(name string) error, objects ...clie
 	var mu sync.Mutex
 	made := 0
 	return New(Config{
-		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Limits: testLimits,
+		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Losses: NewLosses(time.Minute), Limits: testLimits,
 		Suffix: func(int) string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -124,5 +128,65 @@ func TestAMemberSaysWhatItIs(t *testing.T) {
 	if box.Annotations[sandboxv1beta1.AnnotationPodName] != "pool-abcde" || box.Annotations[sandboxv1beta1.AnnotationTemplateRef] != "agent" ||
 		box.Labels[sandboxv1beta1.LabelCreatedBy] != sandboxv1beta1.CreatedByController || !metav1.IsControlledBy(box, poolOf(1)) {
 		t.Errorf("annotations %v, labels %v, owners %v", box.Annotations, box.Labels, box.OwnerReferences)
+	}
+}
+
+// A3.18: however long the name of a pool, its members have names that their Pods can have, and no label has to hold them.
+func TestMembersOfAPoolWithALongName(t *testing.T) {
+	reconciler, _ := newReconciler(t, func(string) error { return nil })
+	cases := map[string]string{
+		"pool":                          "pool-00001",
+		strings.Repeat("a", 253):        strings.Repeat("a", 57) + "-00001",
+		strings.Repeat("a", 56) + ".bc": strings.Repeat("a", 56) + "-00001",
+		strings.Repeat("a", 55) + "--b": strings.Repeat("a", 55) + "-00001",
+	}
+	for pool, want := range cases {
+		reconciler.suffix = func(int) string { return "00001" }
+		name := reconciler.memberName(pool)
+		if name != want || len(validation.IsDNS1123Subdomain(name)) > 0 || len(name) > validation.DNS1123LabelMaxLength {
+			t.Errorf("pool %s: member %s", pool, name)
+		}
+		box := desiredMember(seenOf(poolOf(1, func(p *extensionsv1beta1.SandboxWarmPool) { p.Name = pool })), name)
+		for key, value := range box.Labels {
+			if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+				t.Errorf("label %s=%s: %v", key, value, problems)
+			}
+		}
+	}
+}
+
+// A4.15: a member that waits lets its node go, unless the pools are told not to or its template says otherwise.
+func TestWhichMembersMayBeEvicted(t *testing.T) {
+	const key = sandboxv1beta1.AnnotationSafeToEvict
+	cases := map[string]struct {
+		evictable bool
+		template  map[string]string
+		want      string
+	}{
+		"by default":                   {true, nil, "true"},
+		"not with the flag off":        {false, nil, ""},
+		"the template says no":         {true, map[string]string{key: "false"}, ""},
+		"the template says yes itself": {false, map[string]string{key: "true"}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			reconciler, _ := newReconciler(t, func(string) error { return nil })
+			reconciler.evictable = tc.evictable
+			s := seenOf(poolOf(1), func(s *seen) { s.template.Spec.PodTemplate.Metadata.Annotations = tc.template })
+			d := reconciler.act(context.Background(), s, plan{create: 1})
+			if len(d.created) != 1 {
+				t.Fatalf("errors %v", d.errors)
+			}
+			box := d.created[0]
+			if got := box.Annotations[key]; got != tc.want {
+				t.Errorf("annotation %q on the Sandbox, want %q", got, tc.want)
+			}
+			if diff := cmp.Diff(tc.template, box.Spec.PodTemplate.Metadata.Annotations); diff != "" {
+				t.Errorf("annotations of the podTemplate (-want +got):\n%s", diff)
+			}
+			if !s.isFresh(box) {
+				t.Error("the member is stale from the first")
+			}
+		})
 	}
 }

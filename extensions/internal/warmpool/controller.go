@@ -67,8 +67,12 @@ type Config struct {
 	Yields *pacer.Pacer[types.UID]
 	// Statuses remember since when the status of a pool is held back.
 	Statuses *pacer.Pacer[types.UID]
+	// Losses hold back what makes up for members that are lost.
+	Losses *Losses
 	// Limits bound what a pool does.
 	Limits Limits
+	// Evictable lets the nodes of members that are idle go.
+	Evictable bool
 	// Suffix returns that many random characters for the end of a member's name.
 	Suffix func(length int) string
 }
@@ -86,7 +90,9 @@ type Reconciler struct {
 	buckets    *Buckets
 	yields     *pacer.Pacer[types.UID]
 	statuses   *pacer.Pacer[types.UID]
+	losses     *Losses
 	limits     Limits
+	evictable  bool
 	suffix     func(length int) string
 }
 
@@ -104,7 +110,9 @@ func New(config Config) *Reconciler {
 		buckets:    config.Buckets,
 		yields:     config.Yields,
 		statuses:   config.Statuses,
+		losses:     config.Losses,
 		limits:     config.Limits,
+		evictable:  config.Evictable,
 		suffix:     config.Suffix,
 	}
 }
@@ -155,6 +163,7 @@ func (r *Reconciler) Forget(pool types.UID) {
 	r.buckets.Forget(pool)
 	r.yields.Forget(pool)
 	r.statuses.Forget(pool)
+	r.losses.Forget(pool)
 }
 
 // SetupWithManager registers the controller with as many workers.
@@ -166,6 +175,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.PoolChanged}, forget)).
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner())).
+		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfOrphan)).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).
 		WithOptions(controller.Options{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,7 +35,7 @@ func fullAmong(t testing.TB, others int) func() {
 	for n := range 10 {
 		own = append(own, member(n))
 	}
-	pool.Status = desiredStatus(seenOf(pool, with(own...)), done{})
+	pool.Status = desiredStatus(seenOf(pool, with(own...)), testLimits, done{})
 	objects := []client.Object{pool, testTemplate()}
 	for _, box := range own {
 		objects = append(objects, box)
@@ -50,7 +51,7 @@ func fullAmong(t testing.TB, others int) func() {
 	reconciler := New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: testclock.NewFakePassiveClock(testNow), Members: candidates.New(),
 		Barrier: open{}, Unanswered: NewUnanswered(), Echoes: consistency.NewEchoes[types.UID](), Buckets: NewBuckets(0, testLimits.Batch),
-		Yields: pacer.New[types.UID](), Statuses: pacer.New[types.UID](), Limits: testLimits,
+		Yields: pacer.New[types.UID](), Statuses: pacer.New[types.UID](), Losses: NewLosses(time.Minute), Limits: testLimits,
 	})
 	return func() {
 		request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}

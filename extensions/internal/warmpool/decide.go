@@ -28,11 +28,7 @@ const longestJitter = 5 * time.Second
 // decide returns what brings a pool that is not being deleted to its size.
 func decide(s seen, limits Limits) plan {
 	var p plan
-	grace := limits.Grace
-	if own := s.pool.Spec.ReadinessGracePeriodSeconds; own != nil {
-		grace = time.Duration(*own) * time.Second
-	}
-	doomed, kept := sortOut(s, grace, &p)
+	doomed, kept := sortOut(s, limits, &p)
 	doomed = append(doomed, surplus(s, kept)...)
 	for _, member := range doomed[:min(len(doomed), limits.Batch)] {
 		p.remove = append(p.remove, target{name: member.Name, uid: member.UID, resourceVersion: member.ResourceVersion})
@@ -46,11 +42,11 @@ func decide(s seen, limits Limits) plan {
 
 // sortOut parts the members that nobody has deleted: those that have had their time, or are stale where that is a reason to go,
 // and the others.
-func sortOut(s seen, grace time.Duration, p *plan) (doomed, kept []*sandboxv1beta1.Sandbox) {
+func sortOut(s seen, limits Limits, p *plan) (doomed, kept []*sandboxv1beta1.Sandbox) {
 	recreate := s.pool.Spec.UpdateStrategy.Type == extensionsv1beta1.UpdateStrategyRecreate
 	for _, member := range s.standing() {
 		ready := isReady(member)
-		left := unreadySince(member).Add(grace + jitter(member.UID, grace)).Sub(s.now)
+		left := s.left(member, limits)
 		switch {
 		case (recreate || !ready) && !s.isFresh(member):
 			doomed = append(doomed, member)
@@ -106,16 +102,20 @@ func refill(s seen, limits Limits, p *plan) {
 		return
 	}
 	p.retry = s.pending
+	missing := s.replicas() - s.population()
+	if missing > 0 && s.held > 0 {
+		p.wakeWithin(s.heldFor)
+	}
 	// What is made again is part of the batch.
-	missing := min(s.replicas()-s.population(), limits.Batch-len(p.retry))
+	due := min(missing-s.held, limits.Batch-len(p.retry))
 	switch {
-	case missing <= 0:
+	case due <= 0:
 	case s.yielded > 0:
 		p.wakeWithin(s.yielded)
 	case s.tokens == 0:
 		p.wakeWithin(s.nextToken)
 	default:
-		p.create = min(missing, s.tokens)
+		p.create = min(due, s.tokens)
 	}
 }
 

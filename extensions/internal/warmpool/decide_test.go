@@ -44,6 +44,8 @@ func TestDecideAboutTheSize(t *testing.T) {
 		"without the template none is made":             {seenOf(poolOf(3), gone), plan{}},
 		"and none goes":                                 {seenOf(poolOf(1), with(member(1, stale)), gone), plan{}},
 		"while claims can be served the refill waits":   {seenOf(poolOf(3), with(member(1)), func(s *seen) { s.yielded = time.Second }), plan{}},
+		"what was lost waits":                           {seenOf(poolOf(5), with(member(1), member(2)), func(s *seen) { s.held, s.heldFor = 3, time.Second }), plan{}},
+		"what there never was does not":                 {seenOf(poolOf(5), with(member(1), member(2)), func(s *seen) { s.held, s.heldFor = 2, time.Second }), plan{create: 1}},
 		"none are wanted":                               {seenOf(poolOf(0), with(member(1))), plan{remove: removing(member(1))}},
 		"beyond the size the youngest go":               {seenOf(poolOf(1), with(member(1), member(2), member(3))), plan{remove: removing(member(3), member(2))}},
 		"of them those that are not ready first (A4.6)": {seenOf(poolOf(2), with(member(1, unreadyFor(time.Minute)), member(2), member(3))), plan{remove: removing(member(1, unreadyFor(time.Minute)))}},
@@ -99,10 +101,16 @@ func TestDecideWakesWhenTimeAloneChangesThings(t *testing.T) {
 		seen        seen
 		least, most time.Duration
 	}{
-		"when a member has had its time (A4.3)":                {seenOf(poolOf(1), with(member(1, unreadyFor(time.Minute)))), 4 * time.Minute, 4*time.Minute + longestJitter},
-		"to look again at those without a node":                {seenOf(poolOf(1), with(member(1, unreadyFor(time.Minute), scheduled("False", "Unschedulable")))), time.Minute, time.Minute},
-		"when there is a token":                                {seenOf(poolOf(1), func(s *seen) { s.tokens, s.nextToken = 0, time.Second }), time.Second, time.Second},
-		"when claims have had their turn":                      {seenOf(poolOf(1), func(s *seen) { s.yielded = 3 * time.Second }), 3 * time.Second, 3 * time.Second},
+		"when a member has had its time (A4.3)": {seenOf(poolOf(1), with(member(1, unreadyFor(time.Minute)))), 4 * time.Minute, 4*time.Minute + longestJitter},
+		"to look again at those without a node": {seenOf(poolOf(1), with(member(1, unreadyFor(time.Minute), scheduled("False", "Unschedulable")))), time.Minute, time.Minute},
+		"when there is a token":                 {seenOf(poolOf(1), func(s *seen) { s.tokens, s.nextToken = 0, time.Second }), time.Second, time.Second},
+		"when claims have had their turn":       {seenOf(poolOf(1), func(s *seen) { s.yielded = 3 * time.Second }), 3 * time.Second, 3 * time.Second},
+		"when what was lost has waited": {
+			seenOf(poolOf(5), with(member(1)), func(s *seen) { s.held, s.heldFor = 2, 7*time.Second }), 7 * time.Second, 7 * time.Second,
+		},
+		"not for what is not wanted any more": {
+			seenOf(poolOf(1), with(member(1, leaving)), func(s *seen) { s.held, s.heldFor = 1, 7*time.Second }), 0, 0,
+		},
 		"not after a part of the tokens that it wants (A4.19)": {seenOf(poolOf(5), func(s *seen) { s.tokens, s.nextToken = 2, 0 }), 0, 0},
 		"not with nothing to wait for":                         {seenOf(poolOf(1), with(member(1))), 0, 0},
 	}

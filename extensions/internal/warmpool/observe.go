@@ -42,6 +42,14 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	if err := r.observeMembers(ctx, &s); err != nil {
 		return s, err
 	}
+	orphans, err := index.OrphansOfPool(ctx, r.client, pool.Namespace, pool.Name)
+	if err != nil {
+		return s, err
+	}
+	for i := range orphans {
+		s.orphans = append(s.orphans, orphans[i].Name)
+	}
+	slices.Sort(s.orphans)
 	waiting, err := index.UnboundOfPool(ctx, r.client, pool.Namespace, pool.Name)
 	if err != nil {
 		return s, err
@@ -49,6 +57,8 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	s.waiting = len(waiting)
 	s.yielded = r.yield(s)
 	s.tokens, s.nextToken = r.buckets.Tokens(pool.UID, s.now)
+	has := stock{standing: len(s.standing()), pending: len(s.pending), replicas: s.replicas()}
+	s.held, s.heldFor = r.losses.Hold(pool.UID, has, s.now)
 	return s, nil
 }
 

@@ -40,6 +40,8 @@ func (p *plan) wakeWithin(d time.Duration) {
 // done is what became of a plan.
 type done struct {
 	created []*sandboxv1beta1.Sandbox
+	// deleted is how many members were.
+	deleted int
 	// outdated says that a member has changed since it was seen: decide anew.
 	outdated bool
 	errors   []error

@@ -30,12 +30,10 @@ const (
 	pauseOutdated = 100 * time.Millisecond
 )
 
-const messageProgressing = "The pool has its replicas or comes nearer to them"
-
 // report writes the status of the pool, once a second at most, and its Events.
 func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconcile.Outcome {
 	going := slices.ContainsFunc(d.errors, refusals.IsNamespaceGoing)
-	wanted := desiredStatus(s, d)
+	wanted := desiredStatus(s, r.limits, d)
 	held, err := r.writeStatus(ctx, s, wanted, d)
 	d.fail(err)
 	if d.outdated {
@@ -55,7 +53,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv
 	if err != nil || body == nil {
 		return 0, err
 	}
-	if held := r.statuses.Hold(s.pool.UID, s.now, statusPause); held > 0 && s.pool.Status.ObservedGeneration != 0 {
+	if held := r.statuses.Hold(s.pool.UID, s.now, statusPause); held > 0 && !isUrgent(s, r.limits) {
 		return held, nil
 	}
 	r.statuses.Forget(s.pool.UID)
@@ -80,8 +78,14 @@ func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv
 	return 0, nil
 }
 
+// isUrgent says whether a status is not held back: the first, and one that tells that members have had their time in vain, since
+// they go in the same pass.
+func isUrgent(s seen, limits Limits) bool {
+	return s.pool.Status.ObservedGeneration == 0 || s.isOutOfTime(limits) && !s.wasStuck()
+}
+
 // desiredStatus is the whole status of the pool, from what is so now.
-func desiredStatus(s seen, d done) extensionsv1beta1.SandboxWarmPoolStatus {
+func desiredStatus(s seen, limits Limits, d done) extensionsv1beta1.SandboxWarmPoolStatus {
 	status := extensionsv1beta1.SandboxWarmPoolStatus{
 		Replicas:           int32(min(len(s.members)+len(d.created), 1<<31-1)), //nolint:gosec // Bounded.
 		Selector:           sandboxv1beta1.LabelWarmPool + "=" + names.Hash(s.pool.Name),
@@ -95,36 +99,11 @@ func desiredStatus(s seen, d done) extensionsv1beta1.SandboxWarmPoolStatus {
 			}
 		}
 	}
-	progressing := progressingCondition(s, d)
+	progressing := progressingCondition(s, limits, d)
 	progressing.Type, progressing.ObservedGeneration = extensionsv1beta1.ConditionProgressing, s.pool.Generation
 	status.Conditions = conditions.Settle([]string{extensionsv1beta1.ConditionProgressing}, s.pool.Status.Conditions,
 		[]metav1.Condition{progressing}, metav1.NewTime(s.now))
 	return status
-}
-
-// progressingCondition says whether the pool comes nearer to its replicas, and what keeps it from it.
-func progressingCondition(s seen, d done) metav1.Condition {
-	if s.template == nil {
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonSandboxTemplateError,
-			Message: fmt.Sprintf("SandboxTemplate %q not found", s.pool.Spec.SandboxTemplateRef.Name)}
-	}
-	for _, err := range d.errors {
-		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-			return metav1.Condition{Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonSandboxTemplateError, Message: err.Error()}
-		}
-	}
-	for _, member := range s.standing() {
-		if isReady(member) || !isHeld(member) {
-			continue
-		}
-		reason, cause := extensionsv1beta1.ReasonWarmPoolNotProgressing, sandboxv1beta1.ConditionPodScheduled
-		if isRefused(member) {
-			reason, cause = extensionsv1beta1.ReasonSandboxTemplateError, sandboxv1beta1.ConditionReady
-		}
-		told := meta.FindStatusCondition(member.Status.Conditions, cause)
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf("%s: %s", told.Reason, told.Message)}
-	}
-	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing}
 }
 
 // statusEvents tell that the pool has stopped to come nearer to its replicas, and that it does again.

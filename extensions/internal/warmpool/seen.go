@@ -24,6 +24,9 @@ type seen struct {
 	members []*sandboxv1beta1.Sandbox
 	// pending are the names of members whose creation nobody has answered for and that are not among members.
 	pending []string
+	// orphans are the names of Sandboxes that carry the pool's label and that nobody controls, sorted. Anybody can make such a one:
+	// it is never taken in.
+	orphans []string
 	// waiting is how many claims of this pool have no Sandbox yet.
 	waiting int
 	// available is how many members can be taken now.
@@ -33,6 +36,9 @@ type seen struct {
 	// tokens is how many members may be made now, nextToken how long until one more may be.
 	tokens    int
 	nextToken time.Duration
+	// held is how many of the members that are missing are not to be made yet, heldFor for how much longer.
+	held    int
+	heldFor time.Duration
 }
 
 func (s seen) replicas() int { return int(ptr.Deref(s.pool.Spec.Replicas, 1)) }
@@ -53,6 +59,20 @@ func (s seen) standing() []*sandboxv1beta1.Sandbox {
 
 func (s seen) isFresh(member *sandboxv1beta1.Sandbox) bool {
 	return s.template == nil || blueprint.IsFresh(member, s.template, s.templateHash)
+}
+
+// grace is how long a member may take to become Ready.
+func (s seen) grace(limits Limits) time.Duration {
+	if own := s.pool.Spec.ReadinessGracePeriodSeconds; own != nil {
+		return time.Duration(*own) * time.Second
+	}
+	return limits.Grace
+}
+
+// left is how long a member that is not Ready still has to become so.
+func (s seen) left(member *sandboxv1beta1.Sandbox, limits Limits) time.Duration {
+	grace := s.grace(limits)
+	return unreadySince(member).Add(grace + jitter(member.UID, grace)).Sub(s.now)
 }
 
 // isHeld says whether a member that is not Ready is kept all the same: another would find no node either, or waits at the same

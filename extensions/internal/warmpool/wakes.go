@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/names"
@@ -40,6 +42,26 @@ func (r *Reconciler) ThoseOfTemplate(ctx context.Context, template client.Object
 	requests := make([]reconcile.Request, 0, len(pools))
 	for i := range pools {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools[i])})
+	}
+	return requests
+}
+
+// ThoseOfOrphan are the pools whose label a Sandbox carries that nobody controls: they report it.
+func (r *Reconciler) ThoseOfOrphan(ctx context.Context, sandbox client.Object) []reconcile.Request {
+	label := sandbox.GetLabels()[sandboxv1beta1.LabelWarmPool]
+	if label == "" || metav1.GetControllerOfNoCopy(sandbox) != nil {
+		return nil
+	}
+	pools, err := index.PoolsOf(ctx, r.client, sandbox.GetNamespace())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Waking the pools of an orphan", "sandbox", sandbox.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pools {
+		if names.Hash(pools[i].Name) == label {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools[i])})
+		}
 	}
 	return requests
 }

@@ -78,6 +78,9 @@ func TestAClaimTakesAMember(t *testing.T) {
 	if diff := cmp.Diff(want, box.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
+	if _, evictable := box.Annotations[sandboxv1beta1.AnnotationSafeToEvict]; evictable || member.Annotations[sandboxv1beta1.AnnotationSafeToEvict] != "true" {
+		t.Errorf("annotations %v, before %v: only a member that waits may be evicted", box.Annotations, member.Annotations)
+	}
 	if box.Generation != member.Generation || box.Annotations[sandboxv1beta1.AnnotationPodName] != box.Name {
 		t.Errorf("generation %d, annotations %v", box.Generation, box.Annotations)
 	}

@@ -5,6 +5,7 @@ package controllers
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,10 +38,14 @@ type Settings struct {
 	Batch int
 	// RefillRate is how many members of a pool are made in a second; 0 is no limit.
 	RefillRate float64
+	// ReplenishDelay is how long what makes up for lost members is held back; 0 is not at all.
+	ReplenishDelay time.Duration
 	// Grace is how long a member may take to become Ready, unless its pool says otherwise.
 	Grace time.Duration
 	// Recheck is how soon a pool is looked at again whose members find no node.
 	Recheck time.Duration
+	// Evictable lets the cluster autoscaler remove the nodes of members that are idle.
+	Evictable bool
 }
 
 // Surroundings are what controllers stand on; every field is required.
@@ -74,6 +79,9 @@ func NewCandidates() *candidates.Candidates { return candidates.New() }
 // Undecorated hands the members on as they are.
 func Undecorated(members *candidates.Candidates) claim.Members { return members }
 
+// NewInventory returns the collector of the sizes of pools; it lists from reader, a cache.
+func NewInventory(reader client.Reader) prometheus.Collector { return warmpool.NewInventory(reader) }
+
 // New returns controllers that share the members that can be taken.
 func New(members *candidates.Candidates, around Surroundings, settings Settings) Controllers {
 	return Controllers{
@@ -101,7 +109,9 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Buckets:    warmpool.NewBuckets(settings.RefillRate, settings.Batch),
 			Yields:     pacer.New[types.UID](),
 			Statuses:   pacer.New[types.UID](),
+			Losses:     warmpool.NewLosses(settings.ReplenishDelay),
 			Limits:     warmpool.Limits{Batch: settings.Batch, Grace: settings.Grace, Recheck: settings.Recheck},
+			Evictable:  settings.Evictable,
 			Suffix:     around.Suffix,
 		}),
 		Templates: template.New(template.Config{

@@ -81,6 +81,7 @@ func testSettings() Settings {
 	return Settings{
 		ClaimWorkers: 20, PoolWorkers: 1, TemplateWorkers: 1, RouterNamespace: "router-home", LabelDomains: blueprint.DefaultLabelDomains(),
 		ClaimEvents: true, Observability: true, Batch: 300, Grace: 5 * time.Minute, Recheck: time.Minute,
+		Evictable: true,
 	}
 }
 
