@@ -8,7 +8,7 @@ import (
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -59,7 +59,7 @@ func (d LabelDomains) CheckMetadata(added, base sandboxv1beta1.PodMetadata) *Ref
 			return &Refusal{extensionsv1beta1.ReasonInvalidMetadata, fmt.Sprintf("%s.annotations[%q]: %s", path, key, refused)}
 		}
 	}
-	if wrong := apivalidation.ValidateAnnotations(added.Annotations, field.NewPath("spec", "additionalPodMetadata", "annotations")); len(wrong) > 0 {
+	if wrong := apivalidation.ValidateAnnotations(added.Annotations, fieldpath.NewPath("spec", "additionalPodMetadata", "annotations")); len(wrong) > 0 {
 		return &Refusal{extensionsv1beta1.ReasonInvalidMetadata, wrong[0].Error()}
 	}
 	return nil
