@@ -98,7 +98,12 @@ func stale(s *sandboxv1beta1.Sandbox) {
 	s.Spec.PodTemplate.Spec.Containers[0].Image = "image:0"
 }
 
-func refusedPod(s *sandboxv1beta1.Sandbox) {
-	s.Status.PodIPs, s.Status.Conditions = nil, nil
-	conditionOf(s, sandboxv1beta1.ConditionReady, metav1.ConditionFalse, sandboxv1beta1.ReasonInvalidConfiguration)
+func refusedPod(s *sandboxv1beta1.Sandbox) { unreadyBy(sandboxv1beta1.ReasonInvalidConfiguration)(s) }
+
+// unreadyBy is a member without a Pod, for that reason.
+func unreadyBy(reason string) func(*sandboxv1beta1.Sandbox) {
+	return func(s *sandboxv1beta1.Sandbox) {
+		s.Status.PodIPs, s.Status.Conditions = nil, nil
+		conditionOf(s, sandboxv1beta1.ConditionReady, metav1.ConditionFalse, reason)
+	}
 }

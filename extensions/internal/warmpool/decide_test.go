@@ -73,6 +73,8 @@ func TestDecideAboutMembersThatDoNotBecomeReady(t *testing.T) {
 		"one that finds no node stays (A4.2)":        {seenOf(poolOf(1), with(member(1, long, scheduled("False", "Unschedulable")))), plan{}},
 		"so does one behind a gate":                  {seenOf(poolOf(1), with(member(1, long, scheduled("False", "SchedulingGated")))), plan{}},
 		"and one that is refused: the next would be": {seenOf(poolOf(1), with(member(1, refusedPod))), plan{}},
+		"and one that a quota keeps from its Pod":    {seenOf(poolOf(1), with(member(1, long, unreadyBy(sandboxv1beta1.ReasonQuotaExceeded)))), plan{}},
+		"and one whose RuntimeClass is not there":    {seenOf(poolOf(1), with(member(1, long, unreadyBy(sandboxv1beta1.ReasonRuntimeClassNotFound)))), plan{}},
 		"until the template is another":              {seenOf(poolOf(1), with(member(1, refusedPod, stale))), plan{remove: removing(member(1, refusedPod, stale))}},
 		"a stale one that is ready serves (A4.12)":   {seenOf(poolOf(1), with(member(1, stale))), plan{}},
 		"under Recreate it goes at once (A4.12)":     {seenOf(poolOf(1, recreating), with(member(1, stale))), plan{remove: removing(member(1, stale))}},

@@ -10,6 +10,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/refusals"
 )
 
 const (
@@ -23,8 +24,11 @@ func progressingCondition(s seen, limits Limits, d done) metav1.Condition {
 		return noProgress(extensionsv1beta1.ReasonSandboxTemplateError, fmt.Sprintf("SandboxTemplate %q not found", s.pool.Spec.SandboxTemplateRef.Name))
 	}
 	for _, err := range d.errors {
-		if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+		switch {
+		case refusals.IsOfObject(err):
 			return noProgress(extensionsv1beta1.ReasonSandboxTemplateError, err.Error())
+		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+			return noProgress(extensionsv1beta1.ReasonWarmPoolNotProgressing, err.Error())
 		}
 	}
 	for _, member := range s.standing() {
@@ -32,6 +36,8 @@ func progressingCondition(s seen, limits Limits, d done) metav1.Condition {
 		case isReady(member) || !isHeld(member):
 		case isRefused(member):
 			return noProgress(extensionsv1beta1.ReasonSandboxTemplateError, told(member, sandboxv1beta1.ConditionReady))
+		case isBlocked(member):
+			return noProgress(extensionsv1beta1.ReasonWarmPoolNotProgressing, told(member, sandboxv1beta1.ConditionReady))
 		default:
 			return noProgress(extensionsv1beta1.ReasonWarmPoolNotProgressing, told(member, sandboxv1beta1.ConditionPodScheduled))
 		}

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -76,7 +77,9 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 		"a member finds no node": {
 			seenOf(poolOf(1), with(waiting(1, 6*time.Minute, scheduled("False", "Unschedulable")))), stuck, "Unschedulable: ",
 		},
-		"the Pod is refused": {seenOf(poolOf(1), with(member(1, refusedPod))), template, "InvalidConfiguration: "},
+		"a quota keeps it from its Pod": {seenOf(poolOf(1), with(member(1, unreadyBy(sandboxv1beta1.ReasonQuotaExceeded)))), stuck, "QuotaExceeded: "},
+		"its RuntimeClass is not there": {seenOf(poolOf(1), with(member(1, unreadyBy(sandboxv1beta1.ReasonRuntimeClassNotFound)))), stuck, "RuntimeClassNotFound: "},
+		"the Pod is refused":            {seenOf(poolOf(1), with(member(1, refusedPod))), template, "InvalidConfiguration: "},
 		"nobody has told of a member": {
 			seenOf(poolOf(1), with(waiting(1, 6*time.Minute, func(s *sandboxv1beta1.Sandbox) { s.Status.Conditions[0].Type = "Other" }))),
 			stuck, "Members do not become Ready: " + messageUnseen,
@@ -92,8 +95,12 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 			}
 		})
 	}
-	refused := done{errors: []error{apierrors.NewForbidden(schema.GroupResource{Resource: "sandboxes"}, "pool-1", nil)}}
-	if got := progressingCondition(seenOf(poolOf(1)), testLimits, refused); got.Reason != template {
-		t.Errorf("a member that is refused: Progressing=%s %s: %s", got.Status, got.Reason, got.Message)
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Sandbox"}, "pool-1", field.ErrorList{field.Invalid(field.NewPath("spec"), "x", "no")})
+	for reason, err := range map[string]error{
+		stuck: apierrors.NewForbidden(schema.GroupResource{Resource: "sandboxes"}, "pool-1", nil), template: invalid,
+	} {
+		if got := progressingCondition(seenOf(poolOf(1)), testLimits, done{errors: []error{err}}); got.Reason != reason {
+			t.Errorf("after %v: Progressing=%s %s: %s", err, got.Status, got.Reason, got.Message)
+		}
 	}
 }

@@ -76,10 +76,16 @@ func (s seen) left(member *sandboxv1beta1.Sandbox, limits Limits) time.Duration 
 }
 
 // isHeld says whether a member that is not Ready is kept all the same: another would find no node either, or waits at the same
-// gate, or would be refused for the same reason.
+// gate, or would be refused for the same reason, or meet the same quota.
 func isHeld(member *sandboxv1beta1.Sandbox) bool {
 	scheduled := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionPodScheduled)
-	return scheduled != nil && scheduled.Status == metav1.ConditionFalse || isRefused(member)
+	return scheduled != nil && scheduled.Status == metav1.ConditionFalse || isRefused(member) || isBlocked(member)
+}
+
+// isBlocked says whether a member has no Pod for a reason outside of it, whose end brings the Pod.
+func isBlocked(member *sandboxv1beta1.Sandbox) bool {
+	ready := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady)
+	return ready != nil && (ready.Reason == sandboxv1beta1.ReasonQuotaExceeded || ready.Reason == sandboxv1beta1.ReasonRuntimeClassNotFound)
 }
 
 // isRefused says whether the API server refuses the Pod of a member for ever.
