@@ -19,4 +19,8 @@ const (
 	AnnotationSandboxName = sandboxv1beta1.KeyPrefix + "sandbox-name"
 	// AnnotationFirstObservedAt is when the controller saw the claim first, as RFC 3339 with nanoseconds.
 	AnnotationFirstObservedAt = sandboxv1beta1.KeyPrefix + "controller-first-observed-at"
+	// AnnotationWebhookObservedAt is when a webhook saw the claim first, likewise; nothing of ours sets it.
+	AnnotationWebhookObservedAt = sandboxv1beta1.KeyPrefix + "webhook-first-observed-at"
+	// AnnotationClientRequestedAt is when a client asked for the claim, likewise; clients set it.
+	AnnotationClientRequestedAt = sandboxv1beta1.KeyPrefix + "client-first-requested-at"
 )

@@ -118,9 +118,6 @@ func cacheOptions(*app.Options) (map[client.Object]cache.ByObject, error) {
 const labelDomainsKey = "allowed-label-domains"
 
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
-	if err := in.Metrics.Register(controllers.NewInventory(in.Manager.GetClient())); err != nil {
-		return fmt.Errorf("registering the sizes of pools: %w", err)
-	}
 	setting, err := app.Setting(labelDomainsKey)
 	if err != nil {
 		return err
@@ -132,7 +129,7 @@ func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
 		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
-		LabelDomains: domains,
-		Batch:        f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
+		LabelDomains: domains, Metrics: in.Metrics,
+		Batch: f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
 	})
 }

@@ -67,6 +67,8 @@ type Config struct {
 	Barrier Barrier
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
+	// Metrics count the claims that are served; nil: none are kept.
+	Metrics *Metrics
 	// LabelDomains are those under which claims may label their Pods.
 	LabelDomains blueprint.LabelDomains
 }
@@ -83,6 +85,7 @@ type Reconciler struct {
 	barrier       Barrier
 	observability bool
 	domains       blueprint.LabelDomains
+	metrics       *Metrics
 }
 
 // New returns a Reconciler.
@@ -98,6 +101,7 @@ func New(config Config) *Reconciler {
 		barrier:       config.Barrier,
 		observability: config.Observability,
 		domains:       config.LabelDomains,
+		metrics:       config.Metrics,
 	}
 }
 
@@ -159,6 +163,7 @@ func (r *Reconciler) pass(ctx context.Context, claim *extensionsv1beta1.SandboxC
 	d := done{claimVersion: claim.ResourceVersion}
 	s, err := r.observe(ctx, claim)
 	if err == nil {
+		r.metrics.watch(s)
 		p = decide(s)
 		d = r.act(ctx, s, p)
 	}

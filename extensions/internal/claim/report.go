@@ -42,6 +42,7 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) (reconc
 		if err := r.publish(ctx, s, wanted, body); err != nil {
 			return reconcile.Outcome{}, err
 		}
+		r.metrics.count(s, d, wanted, r.clock.Now())
 	}
 	events.Tell(r.recorder, s.claim, d.errors, statusEvents(s, d, wanted)...)
 	if at, ok := expiry(s.claim.Spec.Lifecycle, wanted.Conditions); ok && !s.expired() {
@@ -125,14 +126,19 @@ func bound(s seen, d done) *sandboxv1beta1.Sandbox {
 	return s.publishable()
 }
 
+// isNewlyBound says whether the status names a Sandbox that the claim did not have before, be it of the same name.
+func isNewlyBound(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) bool {
+	name := wanted.Sandbox.Name
+	return name != "" && (name != s.claim.Status.Sandbox.Name || s.replaced && d.sandbox != nil)
+}
+
 // statusEvents tell what the status says for the first time. A Sandbox that takes the place of a lost one is told though it has the
 // same name.
 func statusEvents(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) []events.Event {
 	var told []events.Event
 	before := s.claim.Status.Sandbox.Name
 	sandbox := bound(s, d)
-	isNew := wanted.Sandbox.Name != before || s.replaced && d.sandbox != nil
-	if s.replaced && isNew && !s.expired() {
+	if s.replaced && !s.expired() && (wanted.Sandbox.Name == "" || isNewlyBound(s, d, wanted)) {
 		told = append(told, events.Warning(extensionsv1beta1.EventSandboxReplaced, "Bind", fmt.Sprintf("Sandbox %q is gone, or no longer this claim's", before)))
 	}
 	if kept := s.published(); kept != nil && s.isNewGeneration() {
@@ -143,7 +149,7 @@ func statusEvents(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) [
 	switch {
 	case s.expired() && !s.expiryStored():
 		told = append(told, events.Normal(extensionsv1beta1.ReasonClaimExpired, "Expire", messageExpired))
-	case wanted.Sandbox.Name == "" || !isNew || sandbox == nil:
+	case sandbox == nil || !isNewlyBound(s, d, wanted):
 	case sandbox.Labels[sandboxv1beta1.LabelLaunchType] == sandboxv1beta1.LaunchTypeWarm:
 		told = append(told, events.Normal(extensionsv1beta1.EventSandboxAdopted, "Bind",
 			fmt.Sprintf("Took Sandbox %q from SandboxWarmPool %q", sandbox.Name, s.claim.Spec.WarmPoolRef.Name)))

@@ -29,7 +29,7 @@ import (
 // watches say what wakes which claims. What a claim waits for wakes it by its event.
 func (r *Reconciler) watches(b *builder.Builder) *builder.Builder {
 	return b.
-		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.ClaimChanged})).
+		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.ClaimChanged, DeleteFunc: r.claimGone})).
 		Watches(&sandboxv1beta1.Sandbox{}, r.sandboxHandler()).
 		Watches(&extensionsv1beta1.SandboxWarmPool{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
@@ -44,6 +44,12 @@ func (r *Reconciler) ClaimChanged(e event.UpdateEvent) bool {
 		e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 		e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 		e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+}
+
+// claimGone drops what is counted by the claim's UID, which no later pass would know.
+func (r *Reconciler) claimGone(e event.DeleteEvent) bool {
+	r.metrics.forget(e.Object.GetUID())
+	return true
 }
 
 // isForeignStatus says whether an update brings a status that this process did not write last.

@@ -32,6 +32,8 @@ type Settings struct {
 	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
+	// Metrics is where the controllers register theirs; nil: nowhere.
+	Metrics prometheus.Registerer
 	// LabelDomains are those under which claims may label their Pods.
 	LabelDomains blueprint.LabelDomains
 	// Batch is how many members of a pool are made, and how many are deleted, in one pass; above 0.
@@ -56,6 +58,8 @@ type Surroundings struct {
 	Live client.Reader
 	// ClaimEvents, PoolEvents and TemplateEvents take the Events.
 	ClaimEvents, PoolEvents, TemplateEvents events.Recorder
+	// ClaimMetrics count claims; nil: nobody does.
+	ClaimMetrics *claim.Metrics
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Barrier is passed once the caches show everything that was written before this process became the leader.
@@ -79,9 +83,6 @@ func NewCandidates() *candidates.Candidates { return candidates.New() }
 // Undecorated hands the members on as they are.
 func Undecorated(members *candidates.Candidates) claim.Members { return members }
 
-// NewInventory returns the collector of the sizes of pools; it lists from reader, a cache.
-func NewInventory(reader client.Reader) prometheus.Collector { return warmpool.NewInventory(reader) }
-
 // New returns controllers that share the members that can be taken.
 func New(members *candidates.Candidates, around Surroundings, settings Settings) Controllers {
 	return Controllers{
@@ -96,6 +97,7 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Barrier:       around.Barrier,
 			Observability: settings.Observability,
 			LabelDomains:  settings.LabelDomains,
+			Metrics:       around.ClaimMetrics,
 		}),
 		Pools: warmpool.New(warmpool.Config{
 			Client:     around.Client,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -17,7 +18,9 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/barrier"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/claim"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/warmpool"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
@@ -78,9 +81,13 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 	if !settings.ClaimEvents {
 		claimEvents = events.Discard()
 	}
+	counted, err := register(settings.Metrics, mgr.GetClient())
+	if err != nil {
+		return err
+	}
 	all := New(members, Surroundings{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClaimEvents: claimEvents, PoolEvents: recorder, TemplateEvents: recorder,
-		Clock: clock.RealClock{}, Barrier: gate, Members: Undecorated, Suffix: rand.String,
+		ClaimMetrics: counted, Clock: clock.RealClock{}, Barrier: gate, Members: Undecorated, Suffix: rand.String,
 	}, settings)
 	if err := all.Claims.SetupWithManager(mgr, settings.ClaimWorkers); err != nil {
 		return err
@@ -89,6 +96,17 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 		return err
 	}
 	return all.Templates.SetupWithManager(mgr, settings.TemplateWorkers)
+}
+
+// register adds the metrics of pools, which are read from a cache, and those of claims.
+func register(registry prometheus.Registerer, cached client.Reader) (*claim.Metrics, error) {
+	if registry == nil {
+		registry = prometheus.NewRegistry()
+	}
+	if err := registry.Register(warmpool.NewInventory(cached)); err != nil {
+		return nil, fmt.Errorf("registering the sizes of pools: %w", err)
+	}
+	return claim.NewMetrics(registry)
 }
 
 // feed lets informers tell the members that can be taken. It returns what says that each has told what it knew at the start.
