@@ -86,7 +86,7 @@ func (b *beginnings) store(at beginning) *store {
 func newWorld(seed int64, s *store) *world {
 	w := &world{
 		seed: seed, store: s, rng: rand.New(rand.NewPCG(uint64(seed), 1)),
-		settings: controllers.Settings{Observability: true, Batch: 2, Grace: 5 * time.Minute, Recheck: time.Minute},
+		settings: controllers.Settings{Observability: true, Batch: 2, Grace: 5 * time.Minute, Recheck: time.Minute, Evictable: true},
 		ledger:   ledger{published: map[types.UID]types.UID{}, astray: map[*process]bool{}},
 	}
 	s.check = w.check
@@ -114,6 +114,7 @@ func play(seed int64, wrong mutant, traced bool) verdict {
 	if rng.IntN(2) == 0 {
 		w.giveAnother()
 	}
+	w.settings.ReplenishDelay = anyOf(rng, []time.Duration{0, 0, 0, 3 * time.Second})
 	for r := range roles {
 		w.launch(r, 0)
 	}
