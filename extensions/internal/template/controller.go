@@ -136,9 +136,10 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) []error {
 	if len(p.labels) > 0 {
 		errs = appendError(errs, r.label(ctx, s.template, p.labels))
 	}
-	switch {
-	case p.blocked != nil:
+	if p.blocked != nil {
 		errs = append(errs, *p.blocked)
+	}
+	switch {
 	case p.create != nil:
 		errs = appendError(errs, r.create(ctx, s, p.create))
 	case len(p.change) > 0:
@@ -160,12 +161,24 @@ func (r *Reconciler) label(ctx context.Context, template *extensionsv1beta1.Sand
 	return wrap(consistency.IgnoreMoved(err), "labelling SandboxTemplate", template.Name)
 }
 
-// create makes the policy. One of its name that stands already and that the cache does not show is somebody else's, or another
-// process's: its event comes.
+// create makes the policy. Where the API server refuses its rules, one that lets nothing in or out takes its place.
 func (r *Reconciler) create(ctx context.Context, s seen, wanted *networkingv1.NetworkPolicy) error {
+	err := r.make(ctx, s, wanted)
+	if !refusals.IsOfObject(err) {
+		return err
+	}
+	if failed := r.make(ctx, s, closed(wanted)); !refusals.IsOfObject(failed) {
+		return errors.Join(invalid(err), failed)
+	}
+	return invalid(err)
+}
+
+// make creates a policy. One of its name that stands already and that the cache does not show is somebody else's, or another
+// process's: its event comes.
+func (r *Reconciler) make(ctx context.Context, s seen, wanted *networkingv1.NetworkPolicy) error {
 	err := r.client.Create(ctx, wanted)
 	if !apierrors.IsAlreadyExists(err) {
-		return refused(err, "creating NetworkPolicy", wanted.Name)
+		return wrap(err, "creating NetworkPolicy", wanted.Name)
 	}
 	now, err := r.observe(ctx, r.live, s.template)
 	if err != nil || now.policy == nil {
@@ -187,15 +200,15 @@ func (r *Reconciler) change(ctx context.Context, policy *networkingv1.NetworkPol
 	}
 	target := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: policy.Namespace, Name: policy.Name}}
 	err = r.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
-	return refused(consistency.IgnoreMoved(err), "patching NetworkPolicy", policy.Name)
+	if refusals.IsOfObject(err) {
+		return invalid(err)
+	}
+	return wrap(consistency.IgnoreMoved(err), "patching NetworkPolicy", policy.Name)
 }
 
-// refused tells a policy that the API server does not take, which is so until the template changes, from other failures.
-func refused(err error, doing, name string) error {
-	if refusals.IsOfObject(err) {
-		return problem{extensionsv1beta1.ReasonNetworkPolicyInvalid, fmt.Sprintf("networkPolicy is refused: %v", err)}
-	}
-	return wrap(err, doing, name)
+// invalid is a policy that the API server does not take, which is so until the template changes.
+func invalid(err error) problem {
+	return problem{extensionsv1beta1.ReasonNetworkPolicyInvalid, fmt.Sprintf("networkPolicy is refused: %v", err)}
 }
 
 func wrap(err error, doing, name string) error {

@@ -62,6 +62,9 @@ func decide(s seen) plan {
 	switch {
 	case wanted != nil && s.refused() != nil:
 		p.blocked = s.refused()
+		if s.policy == nil {
+			p.create = closed(wanted)
+		}
 	case s.policy == nil:
 		p.create = wanted
 	case wanted == nil && isOurs(s):

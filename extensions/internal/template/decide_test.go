@@ -56,7 +56,8 @@ func TestDecideAboutATemplate(t *testing.T) {
 		"unmanaged: ours goes":                               {testTemplate(unmanaged), standing(), "remove"},
 		"unmanaged: that of others stays":                    {testTemplate(unmanaged), standing(ownerless), ""},
 		"unmanaged, and none is there":                       {testTemplate(unmanaged), nil, ""},
-		"rules that were refused are not tried again":        {testTemplate(toldInvalid(2)), nil, "blocked NetworkPolicyInvalid"},
+		"rules that were refused are not tried again":        {testTemplate(toldInvalid(2)), standing(), "blocked NetworkPolicyInvalid"},
+		"and a closed policy stands for them":                {testTemplate(toldInvalid(2)), nil, "create closed"},
 		"rules that were edited since they were refused are": {testTemplate(toldInvalid(1)), nil, "create"},
 		"the template gets its label":                        {testTemplate(func(t *extensionsv1beta1.SandboxTemplate) { t.Labels = nil }), standing(), "label"},
 	}
@@ -72,10 +73,12 @@ func TestDecideAboutATemplate(t *testing.T) {
 
 func describe(p plan) string {
 	switch {
-	case p.blocked != nil:
-		return "blocked " + p.blocked.reason
+	case p.create != nil && len(p.create.Spec.Ingress)+len(p.create.Spec.Egress) == 0:
+		return "create closed"
 	case p.create != nil:
 		return "create"
+	case p.blocked != nil:
+		return "blocked " + p.blocked.reason
 	case len(p.change) > 0:
 		return "change " + p.change[0].Path
 	case p.remove != nil:

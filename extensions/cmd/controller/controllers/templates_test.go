@@ -158,7 +158,8 @@ func TestAPolicyThatLocksTheRouterOutIsWarnedOf(t *testing.T) {
 	w.awaitReason(extensionsv1beta1.ConditionRouterReachable, extensionsv1beta1.ReasonRouterAdmitted)
 }
 
-// Rules that the API server refuses are told, and not tried again before the template changes.
+// Rules that the API server refuses are told, and not tried again before the template changes. A policy that lets nothing in or out
+// stands for them.
 func TestRulesThatAreRefusedAreTold(t *testing.T) {
 	w := templateWorld(t)
 	w.template("agent", func(s *extensionsv1beta1.SandboxTemplate) {
@@ -170,14 +171,18 @@ func TestRulesThatAreRefusedAreTold(t *testing.T) {
 	if message := meta.FindStatusCondition(w.storedTemplate().Status.Conditions, extensionsv1beta1.ConditionReady).Message; !strings.Contains(message, "10.0.0.0/99") {
 		t.Errorf("the message is %q", message)
 	}
-	testkit.Throughout(t, time.Second, "it is tried once", func() error {
-		if tries := w.writes.Counts()["POST networkpolicies"]; tries != 1 {
+	w.awaitPolicy("nothing goes in or out", func(p *networkingv1.NetworkPolicy) bool {
+		return p != nil && len(p.Spec.Ingress)+len(p.Spec.Egress) == 0 && len(p.Spec.PolicyTypes) == 2
+	})
+	testkit.Throughout(t, time.Second, "each is tried once", func() error {
+		if tries := w.writes.Counts()["POST networkpolicies"]; tries != 2 {
 			return fmt.Errorf("%d tries: %v", tries, w.writes.Counts())
 		}
 		return nil
 	})
 	w.editTemplate(func(s *extensionsv1beta1.SandboxTemplateSpec) { s.NetworkPolicy = nil })
 	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
+	w.awaitPolicy("the secure default holds", func(p *networkingv1.NetworkPolicy) bool { return len(p.Spec.Ingress) == 1 && len(p.Spec.Egress) == 1 })
 }
 
 func (w world) awaitEvent(kind, reason, mention string) {
