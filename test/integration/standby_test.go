@@ -36,7 +36,7 @@ func TestAStandbyIsReadyOnlyWithAllItsInformers(t *testing.T) {
 			leaseElsewhere(t, namespace, c.controller)
 			controllerThatCannotSee(t, namespace, c.controller, c.hidden)
 			controller, err := install.StartController(t.Context(), apiServer.Config, install.ControllerOptions{
-				Binary: c.binary, Namespace: namespace, ServiceAccount: c.controller, Log: io.Discard, ReadyTimeout: 5 * time.Second,
+				Binary: c.binary, Namespace: namespace, ServiceAccount: c.controller, Log: io.Discard, ReadyTimeout: 10 * time.Second,
 			})
 			if err == nil {
 				stopController(t, controller)
