@@ -43,11 +43,11 @@ func readTunables(dir string, flags *pflag.FlagSet) error {
 		if found == nil || found.Changed {
 			continue
 		}
-		value, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		value, err := readSetting(dir, entry.Name())
 		if err != nil {
-			return fmt.Errorf("reading the ConfigMap agent-sandbox-config: %w", err)
+			return err
 		}
-		if err := flags.Set(entry.Name(), strings.TrimSpace(string(value))); err != nil {
+		if err := flags.Set(entry.Name(), value); err != nil {
 			return fmt.Errorf("ConfigMap agent-sandbox-config: %w", err)
 		}
 	}

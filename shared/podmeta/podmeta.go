@@ -29,13 +29,18 @@ type Rules struct {
 func (r Rules) Desired(template, system Metadata) Metadata {
 	labels := r.Unreserved(template.Labels)
 	annotations := r.Unreserved(template.Annotations)
-	lists := map[string]string{r.LabelsKey: list(labels), r.AnnotationsKey: list(annotations)}
-	maps.DeleteFunc(lists, func(_, keys string) bool { return keys == "" })
-
+	lists := r.Lists(Metadata{Labels: labels, Annotations: annotations})
 	maps.Copy(labels, system.Labels)
 	maps.Copy(annotations, lists)
 	maps.Copy(annotations, system.Annotations)
 	return Metadata{Labels: labels, Annotations: annotations}
+}
+
+// Lists are the annotations that list the keys of metadata; a list without keys is left out.
+func (r Rules) Lists(of Metadata) map[string]string {
+	lists := map[string]string{r.LabelsKey: list(of.Labels), r.AnnotationsKey: list(of.Annotations)}
+	maps.DeleteFunc(lists, func(_, keys string) bool { return keys == "" })
+	return lists
 }
 
 // Change is what turns the metadata of a living Pod into desired: keys to set, keys once taken from the template and

@@ -21,11 +21,11 @@ const (
 	poolWorkersFlag     = "sandbox-warm-pool-concurrent-workers"
 	batchFlag           = "sandbox-warm-pool-max-batch-size"
 	refillRateFlag      = "sandbox-warm-pool-max-refill-rate"
+	delayFlag           = "sandbox-warm-pool-replenish-delay"
 	graceFlag           = "sandbox-warm-pool-readiness-grace-period"
+	recheckFlag         = "sandbox-warm-pool-unschedulable-recheck-interval"
 	templateWorkersFlag = "sandbox-template-concurrent-workers"
 	routerNamespaceFlag = "router-namespace"
-	recheckFlag         = "sandbox-warm-pool-unschedulable-recheck-interval"
-	delayFlag           = "sandbox-warm-pool-replenish-delay"
 )
 
 // manyWorkers is how many are more than an API server of any size profits from.

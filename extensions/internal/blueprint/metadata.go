@@ -43,9 +43,6 @@ func ParseLabelDomains(text string) (LabelDomains, error) {
 // clusterDomains are those of annotations that tell the cluster what to do.
 func clusterDomains() []string { return []string{"kubernetes.io", "k8s.io", "agents.x-k8s.io"} }
 
-// safeToEvict is the one annotation of the cluster that is the claim's own affair.
-const safeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-
 // CheckMetadata says whether a claim may add that metadata to a Pod which has what is in base.
 func (d LabelDomains) CheckMetadata(added, base sandboxv1beta1.PodMetadata) *Refusal {
 	const path = "spec.additionalPodMetadata"
@@ -82,9 +79,10 @@ func (d LabelDomains) refuseLabel(key, value string, base map[string]string) str
 	return refuseOverride(key, value, base)
 }
 
+// refuseAnnotation leaves of the cluster's annotations one to claims: whether the Pod may be evicted.
 func refuseAnnotation(key, value string, base map[string]string) string {
 	domain, _, found := strings.Cut(key, "/")
-	if found && isBelow(domain, clusterDomains()) && key != safeToEvict || key == sandboxv1beta1.AnnotationTraceContext {
+	if found && isBelow(domain, clusterDomains()) && key != sandboxv1beta1.AnnotationSafeToEvict || key == sandboxv1beta1.AnnotationTraceContext {
 		return "belongs to the cluster: choose another annotation"
 	}
 	return refuseOverride(key, value, base)

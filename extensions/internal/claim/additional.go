@@ -3,7 +3,6 @@ package claim
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,33 +10,43 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/podmeta"
 )
 
-// additional is the Pod metadata of a claim's Sandbox, and which keys of it are the claim's: an annotation of the Sandbox lists
-// them, so that they can be taken back.
-type additional struct {
-	metadata            sandboxv1beta1.PodMetadata
-	labels, annotations string
-}
-
-// added puts a claim's metadata in the place of what the claim had added before, by those lists.
-func added(have, want sandboxv1beta1.PodMetadata, labels, annotations string) additional {
-	base := without(have, labels, annotations)
-	return additional{
-		metadata:    sandboxv1beta1.PodMetadata{Labels: merged(base.Labels, want.Labels), Annotations: merged(base.Annotations, want.Annotations)},
-		labels:      newKeys(base.Labels, want.Labels),
-		annotations: newKeys(base.Annotations, want.Annotations),
+// recordRules name the annotations of a Sandbox that list which of its Pod's metadata is the claim's, so that it can be taken back.
+func recordRules() podmeta.Rules {
+	return podmeta.Rules{
+		LabelsKey: sandboxv1beta1.AnnotationPropagatedLabels, AnnotationsKey: sandboxv1beta1.AnnotationPropagatedAnnotations,
 	}
 }
 
-// without is the metadata that is not the claim's.
-func without(have sandboxv1beta1.PodMetadata, labels, annotations string) sandboxv1beta1.PodMetadata {
-	return sandboxv1beta1.PodMetadata{Labels: withoutKeys(have.Labels, labels), Annotations: withoutKeys(have.Annotations, annotations)}
+// additional is the Pod metadata of a claim's Sandbox, and what of it is the claim's own.
+type additional struct {
+	metadata sandboxv1beta1.PodMetadata
+	own      podmeta.Metadata
 }
 
-func withoutKeys(have map[string]string, keys string) map[string]string {
+// added puts a claim's metadata beside what is not the claim's.
+func added(base, want sandboxv1beta1.PodMetadata) additional {
+	return additional{
+		metadata: sandboxv1beta1.PodMetadata{Labels: merged(base.Labels, want.Labels), Annotations: merged(base.Annotations, want.Annotations)},
+		own:      podmeta.Metadata{Labels: lacking(base.Labels, want.Labels), Annotations: lacking(base.Annotations, want.Annotations)},
+	}
+}
+
+// baseOf is the metadata of a Sandbox's Pod that is not the claim's.
+func baseOf(sandbox *sandboxv1beta1.Sandbox) sandboxv1beta1.PodMetadata {
+	have, rules := sandbox.Spec.PodTemplate.Metadata, recordRules()
+	return sandboxv1beta1.PodMetadata{
+		Labels:      without(have.Labels, sandbox.Annotations[rules.LabelsKey]),
+		Annotations: without(have.Annotations, sandbox.Annotations[rules.AnnotationsKey]),
+	}
+}
+
+// without leaves out the keys of a comma-joined list.
+func without(have map[string]string, list string) map[string]string {
 	kept := maps.Clone(have)
-	for _, key := range strings.Split(keys, ",") {
+	for key := range strings.SplitSeq(list, ",") {
 		delete(kept, key)
 	}
 	return kept
@@ -53,31 +62,19 @@ func merged(base, more map[string]string) map[string]string {
 	return all
 }
 
-// newKeys lists, sorted and comma-joined, the keys of more that base lacks.
-func newKeys(base, more map[string]string) string {
-	var keys []string
-	for key := range more {
-		if _, there := base[key]; !there {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ",")
+// lacking is what of more has keys that base lacks.
+func lacking(base, more map[string]string) map[string]string {
+	kept := maps.Clone(more)
+	maps.DeleteFunc(kept, func(key, _ string) bool { _, there := base[key]; return there })
+	return kept
 }
 
-// record is the annotations of a Sandbox that list the keys.
-func (a additional) record() map[string]string {
-	record := map[string]string{
-		sandboxv1beta1.AnnotationPropagatedLabels: a.labels, sandboxv1beta1.AnnotationPropagatedAnnotations: a.annotations,
-	}
-	maps.DeleteFunc(record, func(_, keys string) bool { return keys == "" })
-	return record
-}
+// record is the annotations of a Sandbox that list what is the claim's own.
+func (a additional) record() map[string]string { return recordRules().Lists(a.own) }
 
 // ofSandbox is what a Sandbox of the claim, or one that is to become it, has to have.
 func (s seen) ofSandbox(sandbox *sandboxv1beta1.Sandbox) additional {
-	return added(sandbox.Spec.PodTemplate.Metadata, s.claim.Spec.AdditionalPodMetadata,
-		sandbox.Annotations[sandboxv1beta1.AnnotationPropagatedLabels], sandbox.Annotations[sandboxv1beta1.AnnotationPropagatedAnnotations])
+	return added(baseOf(sandbox), s.claim.Spec.AdditionalPodMetadata)
 }
 
 // additions are the steps of a patch that give a Sandbox the claim's metadata; none when it has it. They fail once somebody has
@@ -122,9 +119,7 @@ func relabel(s seen, sandbox *sandboxv1beta1.Sandbox) *relabelling {
 
 // refusedEdit says why the metadata of a bound claim is not taken over. The Sandbox keeps what it has.
 func refusedEdit(s seen, sandbox *sandboxv1beta1.Sandbox) *blueprint.Refusal {
-	base := without(sandbox.Spec.PodTemplate.Metadata,
-		sandbox.Annotations[sandboxv1beta1.AnnotationPropagatedLabels], sandbox.Annotations[sandboxv1beta1.AnnotationPropagatedAnnotations])
-	refused := s.domains.CheckMetadata(s.claim.Spec.AdditionalPodMetadata, base)
+	refused := s.domains.CheckMetadata(s.claim.Spec.AdditionalPodMetadata, baseOf(sandbox))
 	if refused == nil {
 		return nil
 	}

@@ -17,8 +17,7 @@ import (
 
 // adoption is the patch that makes a member of a pool the claim's: its controller changes and its labels with it, the leave to
 // evict it goes, other owners stay, the spec is not touched but for metadata that the claim adds to the Pod's. It fails unless the
-// Sandbox is the one that was seen, still the pool's, and not being deleted:
-// no write of a status stands in its way.
+// Sandbox is the one that was seen, still the pool's, and not being deleted: no write of a status stands in its way.
 func adoption(s seen, member *sandboxv1beta1.Sandbox, pool types.UID) ([]byte, error) {
 	at := slices.IndexFunc(member.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == pool })
 	if at < 0 {

@@ -62,13 +62,9 @@ func (r *Reconciler) annotate(ctx context.Context, claim *extensionsv1beta1.Sand
 
 // observations are the annotations that are missing or wrong once the claim is given the Sandbox of that name.
 func observations(s seen, name string) map[string]*string {
-	first := s.now
-	if created := s.claim.CreationTimestamp.Time; first.Before(created) {
-		first = created
-	}
 	want := map[string]string{extensionsv1beta1.AnnotationSandboxName: name}
 	if s.claim.Annotations[extensionsv1beta1.AnnotationFirstObservedAt] == "" {
-		want[extensionsv1beta1.AnnotationFirstObservedAt] = first.UTC().Format(time.RFC3339Nano)
+		want[extensionsv1beta1.AnnotationFirstObservedAt] = firstObserved(s).UTC().Format(time.RFC3339Nano)
 	}
 	return apply.Changes(s.claim.Annotations, want)
 }

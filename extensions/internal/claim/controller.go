@@ -8,13 +8,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
@@ -174,10 +171,7 @@ func (r *Reconciler) pass(ctx context.Context, claim *extensionsv1beta1.SandboxC
 // SetupWithManager registers the controller with as many workers.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 	err := r.watches(ctrl.NewControllerManagedBy(mgr)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest),
-		}).
+		WithOptions(outcomes.Options(workers, retryFirst, retryLongest)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("registering the claim controller: %w", err)

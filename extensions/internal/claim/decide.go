@@ -152,7 +152,7 @@ func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv
 	if creator := blueprint.CreatedBy(claim); creator != "" {
 		labels[sandboxv1beta1.LabelCreatedBy] = creator
 	}
-	more := added(template.Spec.PodTemplate.Metadata, claim.Spec.AdditionalPodMetadata, "", "")
+	more := added(template.Spec.PodTemplate.Metadata, claim.Spec.AdditionalPodMetadata)
 	sandbox := blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels, Annotations: more.record()})
 	sandbox.Spec.PodTemplate.Metadata = more.metadata
 	return sandbox

@@ -70,14 +70,6 @@ func (m *Metrics) watch(s seen) {
 	}
 }
 
-// firstObserved is when a controller saw the claim first, as far as the claim or this pass knows.
-func firstObserved(s seen) time.Time {
-	if at, ok := timeOf(s.claim, extensionsv1beta1.AnnotationFirstObservedAt); ok {
-		return at
-	}
-	return s.now
-}
-
 // count records what a status says for the first time that was stored at that moment.
 func (m *Metrics) count(s seen, d done, written extensionsv1beta1.SandboxClaimStatus, at time.Time) {
 	if m == nil {

@@ -63,6 +63,17 @@ func (s seen) publishable() *sandboxv1beta1.Sandbox {
 	return nil
 }
 
+// firstObserved is when a controller saw the claim first, as far as the claim or this pass knows; never before its creation.
+func firstObserved(s seen) time.Time {
+	if at, ok := timeOf(s.claim, extensionsv1beta1.AnnotationFirstObservedAt); ok {
+		return at
+	}
+	if created := s.claim.CreationTimestamp.Time; s.now.Before(created) {
+		return created
+	}
+	return s.now
+}
+
 func (s seen) expired() bool {
 	at, ok := expiry(s.claim.Spec.Lifecycle, s.claim.Status.Conditions)
 	return ok && !s.now.Before(at)

@@ -11,9 +11,9 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
@@ -83,7 +83,7 @@ func decide(s seen) plan {
 
 // ownLabels are those that a template itself carries.
 func ownLabels(template string) map[string]string {
-	return map[string]string{sandboxv1beta1.LabelTemplateRefHash: blueprint.TemplateLabels(template)[sandboxv1beta1.LabelTemplateRefHash]}
+	return map[string]string{sandboxv1beta1.LabelTemplateRefHash: names.Hash(template)}
 }
 
 // isOurs says whether the policy is the template's, or that of an earlier template of its name: while the garbage collector gets
