@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,31 @@ func TestTheWholeSampleWorksUnchanged(t *testing.T) {
 	if pod.Labels[sandboxv1beta1.LabelTemplateRefHash] != names.Hash("agent-gvisor") {
 		t.Errorf("the Pod's labels are %v", pod.Labels)
 	}
+}
+
+// A3.27: a claim with env starts cold though its pool has members, with the variable in its Pod, and tells why.
+func TestTheExampleWithEnvStartsColdAndSaysWhy(t *testing.T) {
+	testkit.StartKubelet(t, apiServer.Config)
+	startController(t)
+	startExtensions(t)
+	namespace := testkit.Namespace(t, user)
+	mustKubectl(t, "", "-n", namespace, "apply", "-f", "testdata/claim-with-env.yaml")
+	claim := &extensionsv1beta1.SandboxClaim{ObjectMeta: fixture.Named(namespace, "with-env")}
+	if name := fixture.Must(t, user, claim, await.Served()).Status.Sandbox.Name; name != claim.Name {
+		t.Errorf("the claim was given %s, want a Sandbox of its own name", name)
+	}
+	pod := fixture.Must(t, user, &corev1.Pod{ObjectMeta: fixture.Named(namespace, claim.Name)}, await.Exists[*corev1.Pod]())
+	if env := pod.Spec.Containers[0].Env; len(env) != 1 || env[0].Name != "SESSION" || env[0].Value != "4821" {
+		t.Errorf("the Pod's variables are %+v", env)
+	}
+	const why = "the claim sets env, which a Pod that runs already cannot be given"
+	testkit.Eventually(t, "kubectl describe tells why, in the condition and in the Event", func() error {
+		output, err := kubectl(t, "", "-n", namespace, "describe", "sandboxclaim", claim.Name)
+		if err == nil && (strings.Count(output, why) != 2 || !strings.Contains(output, extensionsv1beta1.ReasonEnvRequested)) {
+			err = fmt.Errorf("it says\n%s", output)
+		}
+		return err
+	})
 }
 
 // removeSample deletes all that the sample has brought into the namespace default, which is not the test's own.

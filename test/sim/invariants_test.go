@@ -153,7 +153,8 @@ func isExpired(claim *extensionsv1beta1.SandboxClaim) bool {
 	return ready != nil && ready.Reason == extensionsv1beta1.ReasonClaimExpired
 }
 
-// checkPublished : the name never changes while its Sandbox exists, and is that of a Sandbox of the claim which stays.
+// checkPublished : the name never changes while its Sandbox exists, and is that of a Sandbox of the claim which stays, from the pool
+// that the claim names at that moment (A3.4).
 func (w *world) checkPublished(before, after *extensionsv1beta1.SandboxClaim) {
 	was, is := before.Status.Sandbox.Name, after.Status.Sandbox.Name
 	if before.Annotations[extensionsv1beta1.AnnotationDiscarding] != after.Annotations[extensionsv1beta1.AnnotationDiscarding] {
@@ -174,6 +175,9 @@ func (w *world) checkPublished(before, after *extensionsv1beta1.SandboxClaim) {
 	w.ledger.published[after.UID] = sandbox.UID
 	if ref := ownerOf(sandbox, extensionsv1beta1.SandboxClaimKind); ref == nil || ref.UID != after.UID {
 		w.fail("%s: claim %q publishes Sandbox %q, which is not its own", w.current, after.Name, is)
+	}
+	if pool := sandbox.Annotations[extensionsv1beta1.AnnotationWarmPoolRef]; pool != after.Spec.WarmPoolRef.Name {
+		w.fail("%s: claim %q of %s publishes Sandbox %q of %s", w.current, after.Name, after.Spec.WarmPoolRef.Name, is, pool)
 	}
 	if sandbox.UID == types.UID(before.Annotations[extensionsv1beta1.AnnotationDiscarding]) {
 		w.fail("%s: claim %q publishes Sandbox %q, which it has said it will delete", w.current, after.Name, is)

@@ -61,8 +61,11 @@ func (b beginning) bare() *store {
 	if b.recreate {
 		pool.Spec.UpdateStrategy.Type = extensionsv1beta1.UpdateStrategyRecreate
 	}
+	other := pool.DeepCopy()
+	other.Name, other.Spec.Replicas = otherPool, ptr.To[int32](0)
 	_, _ = s.create(nil, template) // the store is empty
 	_, _ = s.create(nil, pool)     // likewise
+	_, _ = s.create(nil, other)    // likewise
 	return s
 }
 

@@ -18,6 +18,8 @@ const (
 	mostClaims  = 6
 	mostMembers = 4
 	poolName    = "pool"
+	// otherPool has no members, ever.
+	otherPool = "other"
 )
 
 // user lets a user do something.
@@ -39,11 +41,14 @@ func (w *world) user() {
 	}
 	if len(claims) > 0 {
 		name := anyOf(w.rng, claims)
-		options = append(options, option{1, func() { w.expireClaim(name) }}, option{2, func() { w.deleteClaim(name) }})
+		options = append(options, option{1, func() { w.expireClaim(name) }}, option{2, func() { w.deleteClaim(name) }}, option{1, func() { w.repointClaim(name) }})
 	}
 	if len(sandboxes) > 0 {
 		name := anyOf(w.rng, sandboxes)
 		options = append(options, option{3, func() { w.deleteSandbox(name) }}, option{2, func() { w.addOwner(name) }}, option{1, w.release})
+	}
+	if taking := w.claimsThat(w.isTaking); len(taking) > 0 {
+		options = append(options, option{6, func() { w.repointClaim(anyOf(w.rng, taking)) }})
 	}
 	if torn := w.claimsThat(w.isTorn); len(torn) > 0 {
 		options = append(options, option{12, func() {
@@ -105,6 +110,11 @@ func (w *world) isLettingGo(claim *extensionsv1beta1.SandboxClaim) bool {
 	return isExpired(claim) && isMortal(claim) && len(w.stayingOf(claim)) > 0
 }
 
+// isTaking says whether a claim has a Sandbox that it has not published yet.
+func (w *world) isTaking(claim *extensionsv1beta1.SandboxClaim) bool {
+	return claim.Status.Sandbox.Name == "" && len(w.stayingOf(claim)) > 0
+}
+
 func isMortal(claim *extensionsv1beta1.SandboxClaim) bool { return claim.Spec.Lifecycle != nil }
 
 func (w *world) createClaim() {
@@ -137,6 +147,15 @@ func (w *world) expireClaim(name string) {
 func (w *world) reviveClaim(name string) {
 	w.store.edit(claimKind, name, func(obj client.Object) { obj.(*extensionsv1beta1.SandboxClaim).Spec.Lifecycle = nil })
 	w.note("user: claim %s is not to expire", name)
+}
+
+// repointClaim has a claim name the other of the two pools.
+func (w *world) repointClaim(name string) {
+	w.store.edit(claimKind, name, func(obj client.Object) {
+		ref := &obj.(*extensionsv1beta1.SandboxClaim).Spec.WarmPoolRef
+		ref.Name = map[string]string{poolName: otherPool, otherPool: poolName}[ref.Name]
+		w.note("user: claim %s is of %s", name, ref.Name)
+	})
 }
 
 func (w *world) deleteClaim(name string) {

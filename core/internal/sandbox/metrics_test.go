@@ -143,6 +143,26 @@ func TestLabelValuesAreBounded(t *testing.T) {
 	}
 }
 
+// A8.4: an owner of an older version of the API counts as what it is.
+func TestAnOwnerOfAnOlderVersionCounts(t *testing.T) {
+	cases := map[string]struct{ apiVersion, want string }{
+		"this version":  {"extensions.agents.x-k8s.io/v1beta1", "SandboxClaim"},
+		"an older one":  {"extensions.agents.x-k8s.io/v1alpha1", "SandboxClaim"},
+		"another group": {"example.com/v1beta1", "None"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			claimed := sandboxWith(controlledBy(sandboxv1beta1.ClaimKind), func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences[0].APIVersion = tc.apiVersion })
+			if got := populationOf(claimed).owner; got != tc.want {
+				t.Errorf("agent_sandboxes says owned_by=%s, want %s", got, tc.want)
+			}
+			if got := ownedLabels(claimed)[labelOwner]; got != tc.want {
+				t.Errorf("the others say owned_by=%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 // listed is a cache that counts what it hands out and refuses to copy.
 type listed struct {
 	client.Reader

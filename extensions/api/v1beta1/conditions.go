@@ -6,6 +6,9 @@ const (
 	ConditionReady = "Ready"
 	// ConditionFinished of a claim is that of its Sandbox. It outlives the Sandbox.
 	ConditionFinished = "Finished"
+	// ConditionColdStart of a claim is True where its Sandbox was started for it instead of taken from its pool, and says why; absent
+	// otherwise.
+	ConditionColdStart = "ColdStart"
 	// ConditionProgressing of a pool says whether it comes nearer to its replicas.
 	ConditionProgressing = "Progressing"
 	// ConditionRouterReachable of a template says whether its NetworkPolicy can let the router in; absent where none is kept.
@@ -39,6 +42,18 @@ const (
 	ReasonSandboxCreatePending = "SandboxCreatePending"
 	// ReasonReconcilerError : any other failure.
 	ReasonReconcilerError = "ReconcilerError"
+)
+
+// Reasons of a claim's condition ColdStart.
+const (
+	// ReasonEnvRequested : the claim sets variables, which a Pod that runs cannot be given.
+	ReasonEnvRequested = "EnvRequested"
+	// ReasonVolumesRequested : the claim asks for disks, which a Pod that runs cannot be given.
+	ReasonVolumesRequested = "VolumesRequested"
+	// ReasonWarmPoolSizeZero : the pool is to have no members.
+	ReasonWarmPoolSizeZero = "WarmPoolSizeZero"
+	// ReasonWarmPoolEmpty : no member of the pool could be taken.
+	ReasonWarmPoolEmpty = "WarmPoolEmpty"
 )
 
 // Reasons of a pool's condition Progressing, and of its Events.

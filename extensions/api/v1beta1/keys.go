@@ -24,3 +24,11 @@ const (
 	// AnnotationClientRequestedAt is when a client asked for the claim, likewise; clients set it.
 	AnnotationClientRequestedAt = sandboxv1beta1.KeyPrefix + "client-first-requested-at"
 )
+
+// Annotations of Sandboxes that only the extensions read.
+const (
+	// AnnotationWarmPoolRef names the pool that a Sandbox was made in, or whose claim it was started for.
+	AnnotationWarmPoolRef = sandboxv1beta1.KeyPrefix + "warm-pool-ref"
+	// AnnotationColdStartReason is why it was started for its claim: a reason of the claim's condition ColdStart.
+	AnnotationColdStartReason = sandboxv1beta1.KeyPrefix + "cold-start-reason"
+)

@@ -84,6 +84,11 @@ func ownSandbox(n int, modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.
 	return box
 }
 
+// coldFor is the Sandbox that a claim starts when its pool has none.
+func coldFor(claim *extensionsv1beta1.SandboxClaim) *sandboxv1beta1.Sandbox {
+	return desiredSandbox(claim, testTemplate(), extensionsv1beta1.ReasonWarmPoolEmpty)
+}
+
 // memberSandbox is one that testPool() controls.
 func memberSandbox(modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.Sandbox {
 	return ownSandbox(1, append([]func(*sandboxv1beta1.Sandbox){func(s *sandboxv1beta1.Sandbox) {

@@ -75,12 +75,12 @@ func finishedCondition(s seen, sandbox *sandboxv1beta1.Sandbox) *metav1.Conditio
 
 // ownConditions are the types that this controller writes; the others in a status are somebody else's.
 func ownConditions() []string {
-	return []string{extensionsv1beta1.ConditionReady, extensionsv1beta1.ConditionFinished}
+	return []string{extensionsv1beta1.ConditionReady, extensionsv1beta1.ConditionFinished, extensionsv1beta1.ConditionColdStart}
 }
 
 func claimConditions(s seen, d done, sandbox *sandboxv1beta1.Sandbox) []metav1.Condition {
 	var all []metav1.Condition
-	for _, current := range []*metav1.Condition{readyCondition(s, d, sandbox), finishedCondition(s, sandbox)} {
+	for _, current := range []*metav1.Condition{readyCondition(s, d, sandbox), finishedCondition(s, sandbox), coldStartCondition(sandbox)} {
 		if current != nil {
 			kept := *current
 			kept.ObservedGeneration = s.claim.Generation

@@ -2,10 +2,10 @@ package claim
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -37,7 +37,7 @@ func decide(s seen) plan {
 	return p
 }
 
-// acquire gets the claim a Sandbox. One that it said it will delete, and that stands yet, goes first.
+// acquire gets the claim a Sandbox. One that it said it will delete, or that is not of its pool, and that stands yet, goes first.
 func acquire(s seen) plan {
 	if of := living(s); of != nil {
 		return plan{discard: discardOf(s, of)}
@@ -52,8 +52,9 @@ func acquire(s seen) plan {
 	if denied != nil {
 		return plan{refused: &refusal{denied.Reason, denied.Message}}
 	}
-	cold := desiredSandbox(s.claim, template)
-	if ptr.Deref(s.pool.Spec.Replicas, 1) == 0 || needsColdStart(s.claim) {
+	why := coldStartReason(s)
+	cold := desiredSandbox(s.claim, template, why)
+	if why != extensionsv1beta1.ReasonWarmPoolEmpty {
 		return plan{create: cold}
 	}
 	p := plan{create: cold, take: &taking{
@@ -65,11 +66,6 @@ func acquire(s seen) plan {
 		p.wakeWithin(left)
 	}
 	return p
-}
-
-// needsColdStart says whether the claim asks for what a Pod that runs cannot be given.
-func needsColdStart(claim *extensionsv1beta1.SandboxClaim) bool {
-	return len(claim.Spec.Env) > 0 || len(claim.Spec.VolumeClaimTemplates) > 0
 }
 
 // obstacle is what stands between the claim and any Sandbox.
@@ -86,7 +82,7 @@ func obstacle(s seen) *refusal {
 	return nil
 }
 
-// living is a Sandbox of a claim that has published none, which it has said it will delete and has not.
+// living is a Sandbox of a claim that has published none, and is not to publish this one, which nobody has deleted.
 func living(s seen) *sandboxv1beta1.Sandbox {
 	for _, sandbox := range s.owned {
 		if sandbox.DeletionTimestamp == nil {
@@ -143,8 +139,9 @@ func expiryPlan(s seen) plan {
 	}
 }
 
-// desiredSandbox is what the claim starts where no pool has one for it, from the template with what the claim adds to it.
-func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv1beta1.SandboxTemplate) *sandboxv1beta1.Sandbox {
+// desiredSandbox is what the claim starts where no pool has one for it, for that reason, from the template with what the claim adds
+// to it.
+func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv1beta1.SandboxTemplate, why string) *sandboxv1beta1.Sandbox {
 	labels := map[string]string{
 		sandboxv1beta1.LabelClaimUID:   string(claim.UID),
 		sandboxv1beta1.LabelLaunchType: sandboxv1beta1.LaunchTypeCold,
@@ -153,7 +150,11 @@ func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv
 		labels[sandboxv1beta1.LabelCreatedBy] = creator
 	}
 	more := added(template.Spec.PodTemplate.Metadata, claim.Spec.AdditionalPodMetadata)
-	sandbox := blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels, Annotations: more.record()})
+	annotations := map[string]string{
+		extensionsv1beta1.AnnotationColdStartReason: why, extensionsv1beta1.AnnotationWarmPoolRef: claim.Spec.WarmPoolRef.Name,
+	}
+	maps.Copy(annotations, more.record())
+	sandbox := blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels, Annotations: annotations})
 	sandbox.Spec.PodTemplate.Metadata = more.metadata
 	return sandbox
 }

@@ -21,6 +21,7 @@ func discardBox(n int, fenced bool) *discard {
 
 func TestDecideWithASandbox(t *testing.T) {
 	one, two, three := ownSandbox(1), ownSandbox(2), ownSandbox(3)
+	ofAnother := func(s *sandboxv1beta1.Sandbox) { s.Annotations[extensionsv1beta1.AnnotationWarmPoolRef] = "another" }
 	cases := map[string]struct {
 		seen seen
 		want plan
@@ -36,6 +37,10 @@ func TestDecideWithASandbox(t *testing.T) {
 		"a single one is only to be published":           {seenWith(claimWith(), owning(one)), plan{}},
 		"what is to be discarded is never published":     {seenWith(claimWith(discarded("uid-box-1")), owning(one)), plan{discard: discardBox(1, true)}},
 		"a bound claim no longer needs its pool (A3.15)": {seenWith(claimWith(publishing("box-1")), owning(one), func(s *seen) { s.pool, s.template = nil, nil }), plan{}},
+		"one of another pool, which the claim named before, goes (A3.4)": {
+			seenWith(claimWith(), owning(ownSandbox(1, ofAnother))), plan{discard: discardBox(1, false)},
+		},
+		"what was published before that stays": {seenWith(claimWith(publishing("box-1")), owning(ownSandbox(1, ofAnother))), plan{}},
 		"it wakes when it expires": {
 			seenWith(claimWith(publishing("box-1"), expires(testNow.Add(time.Minute), "")), owning(one)), plan{wake: time.Minute},
 		},
@@ -51,7 +56,7 @@ func TestDecideWithASandbox(t *testing.T) {
 
 func TestDecideWithoutASandbox(t *testing.T) {
 	take := &taking{pool: "uid-pool", namespace: "ns"}
-	cold := desiredSandbox(claimWith(), testTemplate())
+	cold := coldFor(claimWith())
 	young := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.CreationTimestamp = metav1.NewTime(testNow.Add(-time.Second))
 	})
@@ -59,14 +64,15 @@ func TestDecideWithoutASandbox(t *testing.T) {
 	withVariable := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.Spec.Env = []extensionsv1beta1.EnvVar{{Name: "KEY", Value: "value"}}
 	})
-	withEnv := cold.DeepCopy()
+	withEnv := desiredSandbox(claimWith(), testTemplate(), extensionsv1beta1.ReasonEnvRequested)
 	withEnv.Spec.PodTemplate.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KEY", Value: "value"}}
+	ofNone := desiredSandbox(claimWith(), testTemplate(), extensionsv1beta1.ReasonWarmPoolSizeZero)
 	cases := map[string]struct {
 		seen seen
 		want plan
 	}{
 		"it takes one, or starts one":              {seenWith(claimWith()), plan{take: take, create: cold}},
-		"a pool of none starts one":                {seenWith(claimWith(), func(s *seen) { s.pool.Spec.Replicas = ptr.To[int32](0) }), plan{create: cold}},
+		"a pool of none starts one":                {seenWith(claimWith(), func(s *seen) { s.pool.Spec.Replicas = ptr.To[int32](0) }), plan{create: ofNone}},
 		"Recreate takes none that is stale (A3.7)": {seenWith(claimWith(), recreate), plan{take: &taking{pool: "uid-pool", namespace: "ns", freshOnly: true}, create: cold}},
 		"it waits for one that lacks an IP":        {seenWith(young, soon), plan{take: take, wake: time.Second}},
 		"but no longer than two seconds":           {seenWith(claimWith(), soon), plan{take: take, create: cold}},
@@ -142,7 +148,7 @@ func TestDecideAboutExpiry(t *testing.T) {
 		"before the end it has no effect": {seenWith(claimWith(ttl, publishing("box-1")), owning(ownSandbox(1))), plan{}},
 		"a later time brings it back (A3.24)": {
 			seenWith(claimWith(told(expiredCondition), expires(testNow.Add(time.Hour), ""))),
-			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: desiredSandbox(claimWith(), testTemplate()), wake: time.Hour},
+			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: coldFor(claimWith()), wake: time.Hour},
 		},
 	}
 	for name, tc := range cases {
@@ -158,7 +164,7 @@ func TestAColdSandboxCarriesWhoseItIs(t *testing.T) {
 	claim := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.Labels = map[string]string{sandboxv1beta1.LabelCreatedBy: "somebody's script"}
 	})
-	box := desiredSandbox(claim, testTemplate())
+	box := coldFor(claim)
 	want := map[string]string{
 		sandboxv1beta1.LabelClaimUID: "uid-claim", sandboxv1beta1.LabelLaunchType: "cold", sandboxv1beta1.LabelCreatedBy: "unknown",
 		sandboxv1beta1.LabelTemplateRef: box.Labels[sandboxv1beta1.LabelTemplateRef], sandboxv1beta1.LabelTemplateRefHash: box.Labels[sandboxv1beta1.LabelTemplateRefHash],

@@ -85,7 +85,7 @@ func (m *Metrics) count(s seen, d done, written extensionsv1beta1.SandboxClaimSt
 	if isNewlyBound(s, d, written) {
 		condition := map[bool]string{true: "ready", false: "not_ready"}[ready]
 		creator := cmp.Or(blueprint.CreatedBy(s.claim), notTold)
-		m.created.WithLabelValues(s.claim.Namespace, template, launch, s.claim.Spec.WarmPoolRef.Name, condition, creator).Inc()
+		m.created.WithLabelValues(s.claim.Namespace, template, launch, poolOf(sandbox, s.claim), condition, creator).Inc()
 	}
 	if !ready {
 		return

@@ -152,9 +152,9 @@ func statusEvents(s seen, d done, wanted extensionsv1beta1.SandboxClaimStatus) [
 	case sandbox == nil || !isNewlyBound(s, d, wanted):
 	case sandbox.Labels[sandboxv1beta1.LabelLaunchType] == sandboxv1beta1.LaunchTypeWarm:
 		told = append(told, events.Normal(extensionsv1beta1.EventSandboxAdopted, "Bind",
-			fmt.Sprintf("Took Sandbox %q from SandboxWarmPool %q", sandbox.Name, s.claim.Spec.WarmPoolRef.Name)))
+			fmt.Sprintf("Took Sandbox %q from SandboxWarmPool %q", sandbox.Name, poolOf(sandbox, s.claim))))
 	default:
-		told = append(told, events.Normal(extensionsv1beta1.EventSandboxProvisioned, "Bind", fmt.Sprintf("Started Sandbox %q", sandbox.Name)))
+		told = append(told, events.Normal(extensionsv1beta1.EventSandboxProvisioned, "Bind", provisioned(sandbox)))
 	}
 	return told
 }

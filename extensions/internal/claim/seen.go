@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,18 +50,24 @@ func (s seen) discarding() types.UID {
 	return types.UID(s.claim.Annotations[extensionsv1beta1.AnnotationDiscarding])
 }
 
-// publishable is the Sandbox that a claim without a published one is to publish: the oldest of its own that stays. A claim
-// whose published Sandbox was not seen to be gone publishes no other: that one may only have been out of sight.
+// publishable is the Sandbox that a claim without a published one is to publish: the oldest of its own that stays and is of the pool
+// that the claim names. A claim whose published Sandbox was not seen to be gone publishes no other: that one may only have been out
+// of sight.
 func (s seen) publishable() *sandboxv1beta1.Sandbox {
 	if s.claim.Status.Sandbox.Name != "" && !s.replaced {
 		return nil
 	}
 	for _, sandbox := range s.owned {
-		if sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() {
+		if sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() && poolOf(sandbox, s.claim) == s.claim.Spec.WarmPoolRef.Name {
 			return sandbox
 		}
 	}
 	return nil
+}
+
+// poolOf names the pool that a claim's Sandbox came from. One that does not tell is of the pool that the claim names.
+func poolOf(sandbox *sandboxv1beta1.Sandbox, claim *extensionsv1beta1.SandboxClaim) string {
+	return cmp.Or(sandbox.Annotations[extensionsv1beta1.AnnotationWarmPoolRef], claim.Spec.WarmPoolRef.Name)
 }
 
 // firstObserved is when a controller saw the claim first, as far as the claim or this pass knows; never before its creation.

@@ -141,7 +141,7 @@ func TestAMemberOfAnotherNamespaceIsNotTaken(t *testing.T) {
 // A3.10: what stands under the claim's name is the claim's when it made it, whatever the cache shows.
 func TestACreationWhoseAnswerWasLost(t *testing.T) {
 	claim := claimWith()
-	own := desiredSandbox(claim, testTemplate())
+	own := coldFor(claim)
 	own.UID = "uid-own"
 	cases := map[string]struct {
 		standing *sandboxv1beta1.Sandbox
@@ -158,7 +158,7 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, interceptor.Funcs{}, tc.standing, claim)
 			var d done
-			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), desiredSandbox(claim, testTemplate()), &d)
+			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), coldFor(claim), &d)
 			var refused refusal
 			if errors.As(errors.Join(d.errors...), &refused); refused.reason != tc.reason || (d.sandbox != nil) != (tc.reason == "") {
 				t.Errorf("got %v, refused %+v, errors %v", d.sandbox, refused, d.errors)
@@ -171,7 +171,7 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 // has changed since then stays, and so does all when this claim is the one that is gone.
 func TestTheSandboxOfAnEarlierClaimOfTheNameGoes(t *testing.T) {
 	claim := claimWith()
-	left := sandboxFrom(desiredSandbox(claim, testTemplate()), func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences[0].UID = "uid-earlier" })
+	left := sandboxFrom(coldFor(claim), func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences[0].UID = "uid-earlier" })
 	later := claimWith(func(c *extensionsv1beta1.SandboxClaim) { c.UID = "uid-later" })
 	cases := map[string]struct {
 		stored            *extensionsv1beta1.SandboxClaim
@@ -192,7 +192,7 @@ func TestTheSandboxOfAnEarlierClaimOfTheNameGoes(t *testing.T) {
 			}
 			cluster := newCluster(t, interceptor.Funcs{Delete: drop}, left, tc.stored)
 			var d done
-			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), desiredSandbox(claim, testTemplate()), &d)
+			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), coldFor(claim), &d)
 			var refused refusal
 			told := errors.As(errors.Join(d.errors...), &refused) && refused.reason == extensionsv1beta1.ReasonSandboxNotReady
 			found, err := consistency.Find(context.Background(), cluster, client.ObjectKeyFromObject(left), &sandboxv1beta1.Sandbox{})

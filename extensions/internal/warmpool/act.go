@@ -104,7 +104,7 @@ func desiredMember(s seen, name string) *sandboxv1beta1.Sandbox {
 			sandboxv1beta1.LabelCreatedBy:       sandboxv1beta1.CreatedByController,
 			extensionsv1beta1.LabelTemplateHash: s.templateHash,
 		},
-		Annotations: map[string]string{sandboxv1beta1.AnnotationPodName: name},
+		Annotations: map[string]string{sandboxv1beta1.AnnotationPodName: name, extensionsv1beta1.AnnotationWarmPoolRef: s.pool.Name},
 	})
 }
 

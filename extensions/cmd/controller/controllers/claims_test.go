@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,14 +95,66 @@ func TestAClaimTakesAMember(t *testing.T) {
 	w.filled(pool)
 }
 
-func TestAClaimStartsCold(t *testing.T) {
+// A3.27: the claim says why it was not given a member of its pool, for as long as it has the Sandbox.
+func TestAClaimThatStartsColdSaysWhy(t *testing.T) {
 	w := newWorld(t)
 	w.startControllers(testSettings())
-	w.template("agent")
-	w.pool("pool", 0)
-	box := w.bound(w.claim("claim"))
-	if box.Name != "claim" || box.Labels[sandboxv1beta1.LabelLaunchType] != sandboxv1beta1.LaunchTypeCold {
-		t.Errorf("Sandbox %s with labels %v", box.Name, box.Labels)
+	w.template("agent", func(s *extensionsv1beta1.SandboxTemplate) {
+		s.Spec.EnvVarsInjectionPolicy = extensionsv1beta1.EnvVarsAllowed
+		s.Spec.VolumeClaimTemplatesPolicy = extensionsv1beta1.VolumeClaimTemplatesAllowed
+	})
+	w.filled(w.pool("pool", 1))
+	w.pool("none", 0)
+	w.template("slow", func(s *extensionsv1beta1.SandboxTemplate) {
+		s.Spec.PodTemplate.Metadata.Annotations = map[string]string{heldAnnotation: ""}
+	})
+	w.pool("unready", 1, func(p *extensionsv1beta1.SandboxWarmPool) { p.Spec.SandboxTemplateRef.Name = "slow" })
+	cases := map[string]struct {
+		pool   string
+		ask    func(*extensionsv1beta1.SandboxClaimSpec)
+		reason string
+	}{
+		"warm": {"pool", func(*extensionsv1beta1.SandboxClaimSpec) {}, ""},
+		"env": {"pool", func(s *extensionsv1beta1.SandboxClaimSpec) {
+			s.Env = []extensionsv1beta1.EnvVar{{Name: "KEY", Value: "value"}}
+		}, extensionsv1beta1.ReasonEnvRequested},
+		"disks": {"pool", func(s *extensionsv1beta1.SandboxClaimSpec) {
+			s.VolumeClaimTemplates = make([]sandboxv1beta1.PersistentVolumeClaimTemplate, 1)
+			s.VolumeClaimTemplates[0].Metadata.Name = "data"
+		}, extensionsv1beta1.ReasonVolumesRequested},
+		"none":  {"none", func(*extensionsv1beta1.SandboxClaimSpec) {}, extensionsv1beta1.ReasonWarmPoolSizeZero},
+		"empty": {"unready", func(*extensionsv1beta1.SandboxClaimSpec) {}, extensionsv1beta1.ReasonWarmPoolEmpty},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			claim := w.claim(name, func(c *extensionsv1beta1.SandboxClaim) {
+				c.Spec.WarmPoolRef.Name = tc.pool
+				tc.ask(&c.Spec)
+			})
+			if tc.reason != extensionsv1beta1.ReasonWarmPoolEmpty {
+				w.bound(claim)
+			}
+			w.checkColdStart(t, claim, tc.reason)
+		})
+	}
+}
+
+// checkColdStart waits until a claim has its Sandbox, and wants it to give that reason for a cold start; none: it is warm.
+func (w world) checkColdStart(t *testing.T, claim *extensionsv1beta1.SandboxClaim, reason string) {
+	t.Helper()
+	testkit.Eventually(t, "claim "+claim.Name+" has its Sandbox", func() error {
+		if w.get(claim); claim.Status.Sandbox.Name == "" {
+			return fmt.Errorf("status %s", asJSON(claim.Status))
+		}
+		return nil
+	})
+	told := meta.FindStatusCondition(claim.Status.Conditions, extensionsv1beta1.ConditionColdStart)
+	launch := w.sandbox(claim.Status.Sandbox.Name).Labels[sandboxv1beta1.LabelLaunchType]
+	switch {
+	case reason == "" && (told != nil || launch != sandboxv1beta1.LaunchTypeWarm):
+		t.Errorf("a %s Sandbox, status %s", launch, asJSON(claim.Status))
+	case reason != "" && (told == nil || told.Reason != reason || launch != sandboxv1beta1.LaunchTypeCold || claim.Status.Sandbox.Name != claim.Name):
+		t.Errorf("a %s Sandbox, status %s", launch, asJSON(claim.Status))
 	}
 }
 
@@ -142,7 +195,7 @@ func TestASandboxOfAStrangerIsNeverTaken(t *testing.T) {
 	}
 }
 
-// A3.4: a name that somebody else has is not taken over.
+// A name that somebody else has is not taken over.
 func TestAColdSandboxOfAnothersNameIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	w.startControllers(testSettings())
