@@ -9,9 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,12 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"sigs.k8s.io/agent-sandbox/shared/telemetry"
 	"sigs.k8s.io/agent-sandbox/shared/version"
 )
-
-// tracingShutdown bounds the wait for the last spans to be taken.
-const tracingShutdown = 5 * time.Second
 
 // probeTimeout is how long the readiness probe waits for the informers before it says no.
 const probeTimeout = time.Second
@@ -44,6 +38,11 @@ type Environment struct {
 // newEnvironment makes the manager and what stands beside it. The second result ends tracing.
 func newEnvironment(ctx context.Context, program Program, config *rest.Config, log logr.Logger) (Environment, func(), error) {
 	config = rest.CopyConfig(config)
+	tracing, err := newTracing(ctx, program, log)
+	if err != nil {
+		return Environment{}, nil, err
+	}
+	config.Wrap(tracing.requests)
 	config.Wrap(eventsBackstage())
 	options, err := managerOptions(program, config, log)
 	if err != nil {
@@ -62,25 +61,7 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 	if err := registerBuildInfo(ctrlmetrics.Registry, version.Get()); err != nil {
 		return Environment{}, nil, err
 	}
-	environment := Environment{Manager: mgr, Tracer: noop.NewTracerProvider().Tracer(program.Name), Metrics: ctrlmetrics.Registry}
-	if !program.Options.Tracing {
-		return environment, func() {}, nil
-	}
-	provider, err := telemetry.NewTracerProvider(ctx, program.Name, version.Get().GitVersion)
-	if err != nil {
-		return Environment{}, nil, fmt.Errorf("--enable-tracing: %w", err)
-	}
-	environment.Tracer = provider.Tracer(program.Name)
-	return environment, func() { shutDown(ctx, provider, log) }, nil
-}
-
-// shutDown sends the spans that are left, though ctx has ended by then.
-func shutDown(ctx context.Context, provider *sdktrace.TracerProvider, log logr.Logger) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracingShutdown)
-	defer cancel()
-	if err := provider.Shutdown(ctx); err != nil {
-		log.Error(err, "The last spans are lost: the trace collector does not take them")
-	}
+	return Environment{Manager: mgr, Tracer: tracing.tracer, Metrics: ctrlmetrics.Registry}, tracing.end, nil
 }
 
 func managerOptions(program Program, config *rest.Config, log logr.Logger) (manager.Options, error) {

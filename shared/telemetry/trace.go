@@ -35,6 +35,20 @@ func Continue(ctx context.Context, annotation string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, carrier)
 }
 
+// Carry is the inverse of Continue: the annotation that has the trace of ctx go on; empty where ctx is in none.
+func Carry(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	if len(carrier) == 0 {
+		return ""
+	}
+	annotation, err := json.Marshal(carrier)
+	if err != nil {
+		return ""
+	}
+	return string(annotation)
+}
+
 // NewTracerProvider returns a provider that exports by OTLP, as the standard OTEL_ variables say. The caller shuts it down. It
 // fails when a variable makes no sense; it does not wait for the collector to be reached.
 func NewTracerProvider(ctx context.Context, service, version string) (*sdktrace.TracerProvider, error) {

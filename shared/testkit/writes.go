@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/rest"
+
+	"sigs.k8s.io/agent-sandbox/shared/telemetry"
 )
 
 // Writes counts the requests that change something, by what they change, and the others. It is safe for concurrent use.
@@ -62,23 +64,9 @@ func (w *Writes) add(request *http.Request) {
 	defer w.mu.Unlock()
 	switch {
 	case request.Method != http.MethodGet:
-		w.counts[request.Method+" "+resource(request.URL.Path)]++
+		w.counts[request.Method+" "+telemetry.Resource(request.URL.Path)]++
 	case request.URL.Query().Get("watch") == "":
 		w.reads++
-	}
-}
-
-// resource finds "pods" or "sandboxes/status" in /apis/<group>/<version>/namespaces/<namespace>/<resource>/<name>/<subresource>.
-func resource(path string) string {
-	_, after, found := strings.Cut(path, "/namespaces/")
-	parts := strings.Split(after, "/")
-	switch {
-	case !found || len(parts) < 2:
-		return path
-	case len(parts) > 3:
-		return parts[1] + "/" + parts[3]
-	default:
-		return parts[1]
 	}
 }
 

@@ -247,7 +247,7 @@ func (p *process) runExtensions() {
 	members := controllers.NewCandidates()
 	both := controllers.New(members, controllers.Surroundings{
 		Client: api{by: p}, Live: live{by: p}, ClaimEvents: events.Discard(), PoolEvents: events.Discard(),
-		Clock: simClock{p.world}, Barrier: gate{p}, Suffix: p.suffix,
+		Clock: simClock{p.world}, Barrier: gate{p}, Suffix: p.suffix, Tracer: noop.NewTracerProvider().Tracer(""),
 		Members: func(c *controllers.Candidates) controllers.Members { return watchful(p, c) },
 	}, p.world.settings)
 	for _, index := range controllers.Indexes() {

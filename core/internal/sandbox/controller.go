@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/pacer"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
+	"sigs.k8s.io/agent-sandbox/shared/telemetry"
 )
 
 const (
@@ -140,7 +141,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		// Its children are to be left as they are.
 		return outcomes.Done()
 	}
-	ctx, span := r.startSpan(ctx, sandbox)
+	ctx, span := telemetry.Reconcile(ctx, r.tracer, sandboxv1beta1.SandboxKind, sandbox, sandboxv1beta1.AnnotationTraceContext)
 	defer span.End()
 	var p plan
 	var d done
@@ -150,7 +151,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 		d = r.act(ctx, sandbox, p)
 	}
 	d.fail(err)
-	tell(span, d)
+	telemetry.Failed(span, "children are not as the spec says", d.errors)
 	return r.report(ctx, s, p, d)
 }
 

@@ -55,7 +55,7 @@ func (f *flags) add(groups *cliflag.NamedFlagSets) {
 	claims.IntVar(&f.claimWorkers, claimWorkersFlag, f.claimWorkers, "Claims that are reconciled at the same time; above 0.")
 	claims.BoolVar(&f.disableEvents, "disable-claim-events", f.disableEvents, "Emit no Events about claims.")
 	claims.BoolVar(&f.disableObservability, "disable-claim-observability-annotations", f.disableObservability,
-		"Do not write on each claim when it was first seen and which Sandbox it was given.")
+		"Do not write on each claim when it was first seen, which Sandbox it was given and in which trace.")
 	pools := groups.FlagSet("Warm pools")
 	pools.IntVar(&f.poolWorkers, poolWorkersFlag, f.poolWorkers, "Pools that are reconciled at the same time; above 0.")
 	pools.IntVar(&f.batch, batchFlag, f.batch, "Members of a pool that are made, and that are deleted, in one pass; above 0.")
@@ -129,7 +129,7 @@ func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
 		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
-		LabelDomains: domains, Metrics: in.Metrics,
+		LabelDomains: domains, Metrics: in.Metrics, Tracer: in.Tracer,
 		Batch: f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
 	})
 }

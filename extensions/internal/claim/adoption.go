@@ -33,6 +33,9 @@ func adoption(s seen, member *sandboxv1beta1.Sandbox, pool types.UID) ([]byte, e
 	if _, evictable := member.Annotations[sandboxv1beta1.AnnotationSafeToEvict]; evictable {
 		patch = append(patch, apply.Remove(apply.Key("/metadata/annotations", sandboxv1beta1.AnnotationSafeToEvict)))
 	}
+	if s.trace != "" && member.Annotations != nil {
+		patch = append(patch, apply.Set(apply.Key("/metadata/annotations", sandboxv1beta1.AnnotationTraceContext), s.trace))
+	}
 	patch = append(patch, adoptedLabels(member, s.claim)...)
 	patch = append(patch, additions(s, member)...)
 	raw, err := json.Marshal(patch)

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/apply"
 )
@@ -65,6 +66,9 @@ func observations(s seen, name string) map[string]*string {
 	want := map[string]string{extensionsv1beta1.AnnotationSandboxName: name}
 	if s.claim.Annotations[extensionsv1beta1.AnnotationFirstObservedAt] == "" {
 		want[extensionsv1beta1.AnnotationFirstObservedAt] = firstObserved(s).UTC().Format(time.RFC3339Nano)
+	}
+	if s.trace != "" && s.claim.Annotations[sandboxv1beta1.AnnotationTraceContext] == "" {
+		want[sandboxv1beta1.AnnotationTraceContext] = s.trace
 	}
 	return apply.Changes(s.claim.Annotations, want)
 }

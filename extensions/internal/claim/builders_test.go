@@ -86,7 +86,7 @@ func ownSandbox(n int, modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.
 
 // coldFor is the Sandbox that a claim starts when its pool has none.
 func coldFor(claim *extensionsv1beta1.SandboxClaim) *sandboxv1beta1.Sandbox {
-	return desiredSandbox(claim, testTemplate(), extensionsv1beta1.ReasonWarmPoolEmpty)
+	return desiredSandbox(seen{claim: claim}, testTemplate(), extensionsv1beta1.ReasonWarmPoolEmpty)
 }
 
 // memberSandbox is one that testPool() controls.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -13,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
 	"sigs.k8s.io/agent-sandbox/shared/events"
 	outcomes "sigs.k8s.io/agent-sandbox/shared/reconcile"
+	"sigs.k8s.io/agent-sandbox/shared/telemetry"
 )
 
 const (
@@ -66,6 +69,8 @@ type Config struct {
 	Observability bool
 	// Metrics count the claims that are served; nil: none are kept.
 	Metrics *Metrics
+	// Tracer follows each pass.
+	Tracer trace.Tracer
 	// LabelDomains are those under which claims may label their Pods.
 	LabelDomains blueprint.LabelDomains
 }
@@ -83,6 +88,7 @@ type Reconciler struct {
 	observability bool
 	domains       blueprint.LabelDomains
 	metrics       *Metrics
+	tracer        trace.Tracer
 }
 
 // New returns a Reconciler.
@@ -99,6 +105,7 @@ func New(config Config) *Reconciler {
 		observability: config.Observability,
 		domains:       config.LabelDomains,
 		metrics:       config.Metrics,
+		tracer:        config.Tracer,
 	}
 }
 
@@ -156,6 +163,8 @@ func either(outcome outcomes.Outcome, err error) outcomes.Outcome {
 }
 
 func (r *Reconciler) pass(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) (outcomes.Outcome, error) {
+	ctx, span := telemetry.Reconcile(ctx, r.tracer, extensionsv1beta1.SandboxClaimKind, claim, sandboxv1beta1.AnnotationTraceContext)
+	defer span.End()
 	var p plan
 	d := done{claimVersion: claim.ResourceVersion}
 	s, err := r.observe(ctx, claim)
@@ -165,6 +174,7 @@ func (r *Reconciler) pass(ctx context.Context, claim *extensionsv1beta1.SandboxC
 		d = r.act(ctx, s, p)
 	}
 	d.fail(err)
+	telemetry.Failed(span, "the claim is not served", d.errors)
 	return r.report(ctx, s, p, d)
 }
 

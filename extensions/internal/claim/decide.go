@@ -53,7 +53,7 @@ func acquire(s seen) plan {
 		return plan{refused: &refusal{denied.Reason, denied.Message}}
 	}
 	why := coldStartReason(s)
-	cold := desiredSandbox(s.claim, template, why)
+	cold := desiredSandbox(s, template, why)
 	if why != extensionsv1beta1.ReasonWarmPoolEmpty {
 		return plan{create: cold}
 	}
@@ -141,7 +141,8 @@ func expiryPlan(s seen) plan {
 
 // desiredSandbox is what the claim starts where no pool has one for it, for that reason, from the template with what the claim adds
 // to it.
-func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv1beta1.SandboxTemplate, why string) *sandboxv1beta1.Sandbox {
+func desiredSandbox(s seen, template *extensionsv1beta1.SandboxTemplate, why string) *sandboxv1beta1.Sandbox {
+	claim := s.claim
 	labels := map[string]string{
 		sandboxv1beta1.LabelClaimUID:   string(claim.UID),
 		sandboxv1beta1.LabelLaunchType: sandboxv1beta1.LaunchTypeCold,
@@ -152,6 +153,9 @@ func desiredSandbox(claim *extensionsv1beta1.SandboxClaim, template *extensionsv
 	more := added(template.Spec.PodTemplate.Metadata, claim.Spec.AdditionalPodMetadata)
 	annotations := map[string]string{
 		extensionsv1beta1.AnnotationColdStartReason: why, extensionsv1beta1.AnnotationWarmPoolRef: claim.Spec.WarmPoolRef.Name,
+	}
+	if s.trace != "" {
+		annotations[sandboxv1beta1.AnnotationTraceContext] = s.trace
 	}
 	maps.Copy(annotations, more.record())
 	sandbox := blueprint.Sandbox(template, blueprint.Origin{Name: claim.Name, Owner: controllerRef(claim), Labels: labels, Annotations: annotations})

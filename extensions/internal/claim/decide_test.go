@@ -64,9 +64,9 @@ func TestDecideWithoutASandbox(t *testing.T) {
 	withVariable := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.Spec.Env = []extensionsv1beta1.EnvVar{{Name: "KEY", Value: "value"}}
 	})
-	withEnv := desiredSandbox(claimWith(), testTemplate(), extensionsv1beta1.ReasonEnvRequested)
+	withEnv := desiredSandbox(seen{claim: claimWith()}, testTemplate(), extensionsv1beta1.ReasonEnvRequested)
 	withEnv.Spec.PodTemplate.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KEY", Value: "value"}}
-	ofNone := desiredSandbox(claimWith(), testTemplate(), extensionsv1beta1.ReasonWarmPoolSizeZero)
+	ofNone := desiredSandbox(seen{claim: claimWith()}, testTemplate(), extensionsv1beta1.ReasonWarmPoolSizeZero)
 	cases := map[string]struct {
 		seen seen
 		want plan

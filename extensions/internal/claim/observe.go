@@ -15,11 +15,12 @@ import (
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/telemetry"
 )
 
 // observe reads everything that a decision about the claim rests on.
 func (r *Reconciler) observe(ctx context.Context, claim *extensionsv1beta1.SandboxClaim) (seen, error) {
-	s := seen{now: r.clock.Now(), claim: claim, domains: r.domains}
+	s := seen{now: r.clock.Now(), claim: claim, domains: r.domains, trace: telemetry.Carry(ctx)}
 	if err := r.observeOwned(ctx, &s); err != nil {
 		return s, err
 	}

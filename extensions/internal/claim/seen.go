@@ -28,6 +28,8 @@ type seen struct {
 	replaced bool
 	// domains are those under which the claim may label its Pod.
 	domains blueprint.LabelDomains
+	// trace is the annotation that has the trace of this pass go on; empty without one.
+	trace string
 	// comesSoon says that a member of the pool lacks nothing but an IP.
 	comesSoon bool
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace/noop"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,6 +56,7 @@ func newCluster(t *testing.T, intercepts interceptor.Funcs, objects ...client.Ob
 func newReconciler(cluster client.Client, members Members) *Reconciler {
 	return New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: clock.RealClock{}, Members: members, Barrier: open{},
+		Tracer:     noop.NewTracerProvider().Tracer(""),
 		LastWrites: consistency.NewLastWrites[types.NamespacedName, types.NamespacedName](),
 		Echoes:     consistency.NewEchoes[types.NamespacedName](),
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,8 @@ type Settings struct {
 	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.
 	Observability bool
+	// Tracer follows what is done for claims; nil: nobody does.
+	Tracer trace.Tracer
 	// Metrics is where the controllers register theirs; nil: nowhere.
 	Metrics prometheus.Registerer
 	// LabelDomains are those under which claims may label their Pods.
@@ -60,6 +63,8 @@ type Surroundings struct {
 	ClaimEvents, PoolEvents, TemplateEvents events.Recorder
 	// ClaimMetrics count claims; nil: nobody does.
 	ClaimMetrics *claim.Metrics
+	// Tracer follows what is done for claims.
+	Tracer trace.Tracer
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Barrier is passed once the caches show everything that was written before this process became the leader.
@@ -98,6 +103,7 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Observability: settings.Observability,
 			LabelDomains:  settings.LabelDomains,
 			Metrics:       around.ClaimMetrics,
+			Tracer:        around.Tracer,
 		}),
 		Pools: warmpool.New(warmpool.Config{
 			Client:     around.Client,

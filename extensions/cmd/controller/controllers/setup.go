@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -87,7 +89,7 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 	}
 	all := New(members, Surroundings{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), ClaimEvents: claimEvents, PoolEvents: recorder, TemplateEvents: recorder,
-		ClaimMetrics: counted, Clock: clock.RealClock{}, Barrier: gate, Members: Undecorated, Suffix: rand.String,
+		ClaimMetrics: counted, Tracer: tracerOr(settings.Tracer), Clock: clock.RealClock{}, Barrier: gate, Members: Undecorated, Suffix: rand.String,
 	}, settings)
 	if err := all.Claims.SetupWithManager(mgr, settings.ClaimWorkers); err != nil {
 		return err
@@ -96,6 +98,13 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 		return err
 	}
 	return all.Templates.SetupWithManager(mgr, settings.TemplateWorkers)
+}
+
+func tracerOr(given trace.Tracer) trace.Tracer {
+	if given == nil {
+		return noop.NewTracerProvider().Tracer("")
+	}
+	return given
 }
 
 // register adds the metrics of pools, which are read from a cache, and those of claims.
