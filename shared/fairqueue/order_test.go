@@ -93,12 +93,12 @@ func TestHowManyWorkersANamespaceHolds(t *testing.T) {
 		crowds  []string
 		want    map[string]int
 	}{
-		"the only worker":                     {1, []string{"a", "b"}, map[string]int{"a": 1}},
-		"one of two":                          {2, []string{"a"}, map[string]int{"a": 1}},
-		"four fifths":                         {50, []string{"a"}, map[string]int{"a": 40}},
-		"less beside others":                  {50, []string{"a", "b"}, map[string]int{"a": 22, "b": 22}},
-		"but one each, as long as there are":  {4, []string{"a", "b", "c", "d", "e"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}},
-		"no less than one beside a large one": {5, []string{"a", "b"}, map[string]int{"a": 2, "b": 2}},
+		"the only worker":                    {1, []string{"a", "b"}, map[string]int{"a": 1}},
+		"one of two":                         {2, []string{"a"}, map[string]int{"a": 1}},
+		"a quarter":                          {50, []string{"a"}, map[string]int{"a": 13}},
+		"less beside others":                 {50, []string{"a", "b"}, map[string]int{"a": 10, "b": 10}},
+		"one each, if there are many":        {9, []string{"a", "b", "c", "d", "e", "f"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
+		"one each, as long as there are any": {4, []string{"a", "b", "c", "d", "e"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
