@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,9 +27,11 @@ import (
 
 // watches say what wakes which claims. What a claim waits for wakes it by its event.
 func (r *Reconciler) watches(b *builder.Builder) *builder.Builder {
+	gained := r.newGains()
 	return b.
 		For(&extensionsv1beta1.SandboxClaim{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.ClaimChanged, DeleteFunc: r.claimGone})).
-		Watches(&sandboxv1beta1.Sandbox{}, r.sandboxHandler()).
+		Watches(&sandboxv1beta1.Sandbox{}, r.sandboxHandler(gained)).
+		WatchesRawSource(gained).
 		Watches(&extensionsv1beta1.SandboxWarmPool{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfPool), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 }
@@ -68,32 +69,44 @@ func isUnbound(obj client.Object) bool {
 	return ok && claim.Status.Sandbox.Name == ""
 }
 
-// sandboxHandler wakes the claims that a change of a Sandbox concerns.
-func (r *Reconciler) sandboxHandler() handler.EventHandler {
-	wake := func(ctx context.Context, before, after client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// sandboxHandler wakes the claims that a change of a Sandbox concerns, and tells which pools have gained a member.
+func (r *Reconciler) sandboxHandler(gained *gains) handler.EventHandler {
+	wake := func(before, after client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		was, _ := before.(*sandboxv1beta1.Sandbox)
 		is, _ := after.(*sandboxv1beta1.Sandbox)
-		for _, request := range r.WokenBy(ctx, was, is) {
+		for _, request := range concerned(was, is) {
 			queue.Add(request)
+		}
+		if pool, ok := poolThatGains(was, is); ok {
+			gained.pools.Add(pool)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wake(ctx, nil, e.Object, q)
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(nil, e.Object, q)
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wake(ctx, e.ObjectOld, e.ObjectNew, q)
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(e.ObjectOld, e.ObjectNew, q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wake(ctx, e.Object, nil, q)
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(e.Object, nil, q)
 		},
 	}
 }
 
-// WokenBy are the claims that a change of a Sandbox concerns; was is nil for one that has come, is for one that is gone. The
-// claim that controls it wakes, whatever that one knows of it. A member that can be taken now wakes the claims that have none. One
-// that is gone may have stood in the way of a claim of its name.
+// WokenBy are the claims that a change of a Sandbox wakes; was is nil for one that has come, is for one that is gone. A member that
+// can be taken now wakes the claims that wait for one, which in a controller that runs happens a little later.
 func (r *Reconciler) WokenBy(ctx context.Context, was, is *sandboxv1beta1.Sandbox) []reconcile.Request {
+	requests := concerned(was, is)
+	if pool, ok := poolThatGains(was, is); ok {
+		requests = append(requests, r.couldTake(ctx, pool)...)
+	}
+	return requests
+}
+
+// concerned are the claims that a Sandbox is the business of. The claim that controls it wakes, whatever that one knows of it. One
+// that is gone may have stood in the way of a claim of its name.
+func concerned(was, is *sandboxv1beta1.Sandbox) []reconcile.Request {
 	var requests []reconcile.Request
 	if is == nil {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(was)})
@@ -105,9 +118,6 @@ func (r *Reconciler) WokenBy(ctx context.Context, was, is *sandboxv1beta1.Sandbo
 		if owner, ok := claimOf(sandbox); ok && !slices.Contains(requests, owner) {
 			requests = append(requests, owner)
 		}
-	}
-	if pool, ok := poolThatGains(was, is); ok {
-		requests = append(requests, r.unbound(ctx, is.Namespace, pool)...)
 	}
 	return requests
 }
@@ -121,12 +131,12 @@ func claimOf(sandbox *sandboxv1beta1.Sandbox) (reconcile.Request, bool) {
 }
 
 // poolThatGains is the pool of a Sandbox that can be taken and could not before.
-func poolThatGains(was, is *sandboxv1beta1.Sandbox) (string, bool) {
+func poolThatGains(was, is *sandboxv1beta1.Sandbox) (types.NamespacedName, bool) {
 	if is == nil || was != nil && candidates.IsCandidate(was) || !candidates.IsCandidate(is) {
-		return "", false
+		return types.NamespacedName{}, false
 	}
-	ref := metav1.GetControllerOfNoCopy(is)
-	return ptr.Deref(ref, metav1.OwnerReference{}).Name, ref != nil && ref.Kind == extensionsv1beta1.SandboxWarmPoolKind
+	ref, pooled := ownership.ControllerOf(is, index.PoolKind())
+	return types.NamespacedName{Namespace: is.Namespace, Name: ref.Name}, pooled
 }
 
 // isTold says whether a change of a Sandbox is one that claims tell about: of its owner, its end, its IPs or the conditions that

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +24,7 @@ const (
 	MembersByPool = "pool-uid"
 	// OrphansByPool finds Sandboxes that nobody controls by the label of the pool that they say to be of.
 	OrphansByPool = "orphan-pool"
-	// UnboundByPool finds the claims that have published no Sandbox by the name of their pool.
+	// UnboundByPool finds the claims that want a Sandbox and have published none by the name of their pool.
 	UnboundByPool = "unbound-pool"
 	// PoolsByTemplate finds pools by the name of their template.
 	PoolsByTemplate = "template"
@@ -86,7 +87,7 @@ func OrphansOfPool(ctx context.Context, cached client.Reader, namespace, pool st
 	return orphans.Items, nil
 }
 
-// UnboundOfPool are the claims that name a pool and have published no Sandbox, as the cache shows them: they are not to be changed.
+// UnboundOfPool are the claims that name a pool, want a Sandbox and have published none, as the cache shows them: they are not to be changed.
 func UnboundOfPool(ctx context.Context, cached client.Reader, namespace, pool string) ([]extensionsv1beta1.SandboxClaim, error) {
 	var claims extensionsv1beta1.SandboxClaimList
 	if err := list(ctx, cached, &claims, namespace, UnboundByPool, pool); err != nil {
@@ -125,10 +126,17 @@ func orphansByPool(obj client.Object) []string {
 
 func unboundByPool(obj client.Object) []string {
 	claim, ok := obj.(*extensionsv1beta1.SandboxClaim)
-	if !ok || claim.Status.Sandbox.Name != "" {
+	if !ok || claim.Status.Sandbox.Name != "" || isOver(claim) {
 		return nil
 	}
 	return []string{claim.Spec.WarmPoolRef.Name}
+}
+
+// isOver says whether a claim is on its way out, or has told that it expired by the spec that it has.
+func isOver(claim *extensionsv1beta1.SandboxClaim) bool {
+	ready := meta.FindStatusCondition(claim.Status.Conditions, extensionsv1beta1.ConditionReady)
+	return claim.DeletionTimestamp != nil ||
+		ready != nil && ready.Reason == extensionsv1beta1.ReasonClaimExpired && ready.ObservedGeneration == claim.Generation
 }
 
 func poolsByTemplate(obj client.Object) []string {
