@@ -24,6 +24,11 @@ func coldStartReason(s seen) string {
 	}
 }
 
+// needsColdStart says whether the claim asks for what a Pod that runs cannot be given.
+func needsColdStart(claim *extensionsv1beta1.SandboxClaim) bool {
+	return len(claim.Spec.Env) > 0 || len(claim.Spec.VolumeClaimTemplates) > 0
+}
+
 // coldStartMessage goes on from a reason. It names nothing of the claim, which may have been edited since.
 func coldStartMessage(reason string) string {
 	switch reason {
