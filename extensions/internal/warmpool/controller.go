@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -32,7 +34,12 @@ const (
 
 // Members are the members of pools that can be taken.
 type Members interface {
+	// Count returns how many of a pool there are.
 	Count(pool types.UID) int
+	// Admits says whether a Pod with these tolerations may be handed out as far as its node goes.
+	Admits(node string, tolerations []corev1.Toleration) bool
+	// OnNodes registers who is told the pools of which members can be taken no more, or again, since a node has changed.
+	OnNodes(tell func(pools []types.NamespacedName))
 }
 
 // Barrier is passed once the caches show everything that was written before this process became the leader.
@@ -66,6 +73,8 @@ type Config struct {
 	Statuses *pacer.Pacer[types.UID]
 	// Losses hold back what makes up for members that are lost.
 	Losses *Losses
+	// Closures remember since when members stand on nodes that nobody is handed out from.
+	Closures *Closures
 	// Limits bound what a pool does.
 	Limits Limits
 	// Evictable lets the nodes of members that are idle go.
@@ -88,6 +97,7 @@ type Reconciler struct {
 	yields     *pacer.Pacer[types.UID]
 	statuses   *pacer.Pacer[types.UID]
 	losses     *Losses
+	closures   *Closures
 	limits     Limits
 	evictable  bool
 	suffix     func(length int) string
@@ -108,6 +118,7 @@ func New(config Config) *Reconciler {
 		yields:     config.Yields,
 		statuses:   config.Statuses,
 		losses:     config.Losses,
+		closures:   config.Closures,
 		limits:     config.Limits,
 		evictable:  config.Evictable,
 		suffix:     config.Suffix,
@@ -161,6 +172,7 @@ func (r *Reconciler) Forget(pool types.UID) {
 	r.yields.Forget(pool)
 	r.statuses.Forget(pool)
 	r.losses.Forget(pool)
+	r.closures.Forget(pool)
 }
 
 // SetupWithManager registers the controller with as many workers.
@@ -175,6 +187,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfOrphan)).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).
+		WatchesRawSource(source.Func(r.wakeByNodes)).
 		WithOptions(outcomes.Options(workers, retryFirst, retryLongest)).
 		Complete(r)
 	if err != nil {

@@ -52,6 +52,14 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 			seenOf(poolOf(1), with(member(1)), func(s *seen) { s.orphans = []string{"a", "b"} }), progressing,
 			messageProgressing + `; 2 Sandboxes have its label and no owner, "a" among them: they are ignored`,
 		},
+		"one with members on a closed node": {
+			seenOf(poolOf(2), with(member(1), member(2)), closedFor(time.Minute, member(2))), progressing,
+			messageProgressing + "; members on nodes that are cordoned, not ready or being emptied, which no claim is given: 1",
+		},
+		"which are no sign that the others cannot start": {
+			seenOf(poolOf(2), with(member(1, readyFor(time.Hour)), waiting(2, time.Minute)), closedFor(time.Hour, member(1))), progressing,
+			messageProgressing + "; members on nodes that are cordoned, not ready or being emptied, which no claim is given: 1",
+		},
 		"an empty one that is filled":    {seenOf(poolOf(1)), progressing, messageProgressing},
 		"one whose members take a while": {seenOf(poolOf(2), with(member(1, readyFor(time.Hour)), waiting(2, time.Minute))), progressing, messageProgressing},
 		"a member has had its time":      {seenOf(poolOf(1), with(waiting(1, 6*time.Minute))), stuck, pending},

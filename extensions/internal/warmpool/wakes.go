@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -64,6 +65,17 @@ func (r *Reconciler) ThoseOfOrphan(ctx context.Context, sandbox client.Object) [
 		}
 	}
 	return requests
+}
+
+// wakeByNodes adds the pools to the queue of which members can be taken no more, or again, since a node has changed. The queue
+// takes them without waiting, so that what tells of nodes is not held up.
+func (r *Reconciler) wakeByNodes(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.members.OnNodes(func(pools []types.NamespacedName) {
+		for _, pool := range pools {
+			queue.Add(reconcile.Request{NamespacedName: pool})
+		}
+	})
+	return nil
 }
 
 // PoolOfClaim is the pool that a claim names: it may have given way to that claim.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -253,13 +252,7 @@ func TestAMemberOnACordonedNodeIsNotTaken(t *testing.T) {
 	pool := w.pool("pool", 1)
 	w.filled(pool)
 	member := w.sandboxes(nil)[0]
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Spec: corev1.NodeSpec{Unschedulable: true}}
-	w.must("making a cordoned node", w.user.Create(context.Background(), node))
-	t.Cleanup(func() {
-		if err := w.user.Delete(context.Background(), node); err != nil {
-			t.Errorf("deleting the node: %v", err)
-		}
-	})
+	w.node(cordoned)
 	testkit.Eventually(t, "a claim starts cold", func() error {
 		name := fmt.Sprintf("claim-%d", time.Now().UnixNano())
 		if box := w.bound(w.claim(name)); box.Name != name {
