@@ -48,7 +48,7 @@ func newReconciler(t *testing.T, create func(name string) error, objects ...clie
 	var mu sync.Mutex
 	made := 0
 	return New(Config{
-		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Losses: NewLosses(time.Minute), Closures: NewClosures(), Limits: testLimits,
+		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Losses: NewLosses(time.Minute), Arrivals: NewArrivals(), Closures: NewClosures(), Limits: testLimits,
 		Suffix: func(int) string {
 			mu.Lock()
 			defer mu.Unlock()

@@ -73,6 +73,8 @@ type Config struct {
 	Statuses *pacer.Pacer[types.UID]
 	// Losses hold back what makes up for members that are lost.
 	Losses *Losses
+	// Arrivals remember when members became Ready.
+	Arrivals *Arrivals
 	// Closures remember since when members stand on nodes that nobody is handed out from.
 	Closures *Closures
 	// Limits bound what a pool does.
@@ -97,6 +99,7 @@ type Reconciler struct {
 	yields     *pacer.Pacer[types.UID]
 	statuses   *pacer.Pacer[types.UID]
 	losses     *Losses
+	arrivals   *Arrivals
 	closures   *Closures
 	limits     Limits
 	evictable  bool
@@ -118,6 +121,7 @@ func New(config Config) *Reconciler {
 		yields:     config.Yields,
 		statuses:   config.Statuses,
 		losses:     config.Losses,
+		arrivals:   config.Arrivals,
 		closures:   config.Closures,
 		limits:     config.Limits,
 		evictable:  config.Evictable,
@@ -172,6 +176,7 @@ func (r *Reconciler) Forget(pool types.UID) {
 	r.yields.Forget(pool)
 	r.statuses.Forget(pool)
 	r.losses.Forget(pool)
+	r.arrivals.Forget(pool)
 	r.closures.Forget(pool)
 }
 
@@ -183,7 +188,8 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 	}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.PoolChanged}, forget)).
-		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner())).
+		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner()),
+			builder.WithPredicates(predicate.NewPredicateFuncs(r.SeeMember))).
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfOrphan)).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).

@@ -42,6 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	if err := r.observeMembers(ctx, &s); err != nil {
 		return s, err
 	}
+	s.arrived = r.arrivals.Last(pool.UID, s.templateHash)
 	s.closed = r.closedOff(s)
 	orphans, err := index.OrphansOfPool(ctx, r.client, pool.Namespace, pool.Name)
 	if err != nil {

@@ -126,13 +126,13 @@ func (s seen) progressing() *metav1.Condition {
 	return meta.FindStatusCondition(s.pool.Status.Conditions, extensionsv1beta1.ConditionProgressing)
 }
 
-// lastProgress is when a member that is built from the template as it is now became Ready last; zero when none is.
+// lastProgress is when a member that is built from the template as it is now became Ready last, taken by a claim or not; zero when
+// none is known that did.
 func (s seen) lastProgress() time.Time {
-	var last time.Time
+	last := s.arrived
 	for _, member := range s.standing() {
-		ready := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady)
-		if isStarted(member) && s.isFresh(member) && ready.LastTransitionTime.After(last) {
-			last = ready.LastTransitionTime.Time
+		if isStarted(member) && s.isFresh(member) && readySince(member).After(last) {
+			last = readySince(member)
 		}
 	}
 	return last

@@ -26,6 +26,9 @@ type seen struct {
 	members []*sandboxv1beta1.Sandbox
 	// closed are the members that are Ready on a node that nobody is handed out from, cordoned or lost, and since when.
 	closed map[types.UID]time.Time
+	// arrived is when a member that is built from the template as it is now became Ready last, as far as events told; zero when none
+	// did. A claim may have it by now.
+	arrived time.Time
 	// pending are the names of members whose creation nobody has answered for and that are not among members.
 	pending []string
 	// orphans are the names of Sandboxes that carry the pool's label and that nobody controls, sorted. Anybody can make such a one:
@@ -107,6 +110,11 @@ func isRefused(member *sandboxv1beta1.Sandbox) bool {
 
 // isStarted says whether a member has become Ready, wherever that is.
 func isStarted(member *sandboxv1beta1.Sandbox) bool { return candidates.IsCandidate(member) }
+
+// readySince is when a member that has become Ready did so.
+func readySince(member *sandboxv1beta1.Sandbox) time.Time {
+	return meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady).LastTransitionTime.Time
+}
 
 // isAdmitted says whether a member may be handed out as far as its node goes.
 func isAdmitted(member *sandboxv1beta1.Sandbox, members Members) bool {

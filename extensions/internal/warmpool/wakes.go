@@ -17,6 +17,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/names"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
 // PoolChanged says whether an update of a pool is one to act on: of its spec, or of a status that this process did not write last.
@@ -31,6 +32,19 @@ func (r *Reconciler) PoolChanged(e event.UpdateEvent) bool {
 	}
 	status, err := names.Fingerprint(after.Status)
 	return err != nil || !r.echoes.IsEcho(after.UID, status)
+}
+
+// SeeMember remembers a member that is Ready, and lets every event through. It comes before the event wakes the pool: when that
+// looks, a claim may have the member.
+func (r *Reconciler) SeeMember(obj client.Object) bool {
+	member, ok := obj.(*sandboxv1beta1.Sandbox)
+	if !ok || !isStarted(member) {
+		return true
+	}
+	if pool, pooled := ownership.ControllerOf(member, index.PoolKind()); pooled {
+		r.arrivals.Tell(pool.UID, member.Labels[extensionsv1beta1.LabelTemplateHash], readySince(member))
+	}
+	return true
 }
 
 // ThoseOfTemplate are the pools that name a template.
