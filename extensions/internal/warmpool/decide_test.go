@@ -161,7 +161,7 @@ func TestDecideWakesWhenTimeAloneChangesThings(t *testing.T) {
 		"not for what is not wanted any more": {
 			seenOf(poolOf(1), with(member(1, leaving)), func(s *seen) { s.held, s.heldFor = 1, 7*time.Second }), 0, 0,
 		},
-		"not after a part of the tokens that it wants (A4.19)": {seenOf(poolOf(5), func(s *seen) { s.tokens, s.nextToken = 2, 0 }), 0, 0},
+		"not after a part of the tokens that it wants (A4.19)": {seenOf(poolOf(5), func(s *seen) { s.tokens, s.nextToken = 2, time.Second }), 0, 0},
 		"not with nothing to wait for":                         {seenOf(poolOf(1), with(member(1))), 0, 0},
 	}
 	for name, tc := range cases {
@@ -170,6 +170,22 @@ func TestDecideWakesWhenTimeAloneChangesThings(t *testing.T) {
 				t.Errorf("wakes in %v, want %v to %v", wake, tc.least, tc.most)
 			}
 		})
+	}
+}
+
+// A4.3: members of one age are not given up at one moment, and none before its time.
+func TestMembersOfOneAgeAreGivenUpOneAfterTheOther(t *testing.T) {
+	s := seenOf(poolOf(50))
+	moments := map[time.Duration]bool{}
+	for n := range 50 {
+		left := s.left(member(n, unreadyFor(time.Minute)), testLimits)
+		if left < 4*time.Minute || left > 4*time.Minute+longestJitter {
+			t.Errorf("member %d has %v left", n, left)
+		}
+		moments[left] = true
+	}
+	if len(moments) < 25 {
+		t.Errorf("50 members are given up at %d moments", len(moments))
 	}
 }
 

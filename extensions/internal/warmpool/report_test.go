@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/events"
 )
 
 // What a pool tells of its members; of those that are Ready only such as a claim may be given count.
@@ -34,6 +36,37 @@ func TestWhichMembersAreCounted(t *testing.T) {
 			}
 			if status.ObservedGeneration != 2 || status.Selector == "" || len(status.Conditions) != 1 || status.Conditions[0].Type != extensionsv1beta1.ConditionProgressing {
 				t.Errorf("status %+v", status)
+			}
+		})
+	}
+}
+
+// A4.2, A4.21: an Event tells when a pool stops to come nearer to its replicas, and when it does again; not what stays as it is.
+func TestWhatEventsTellOfAPool(t *testing.T) {
+	says := func(status metav1.ConditionStatus, reason string) extensionsv1beta1.SandboxWarmPoolStatus {
+		return extensionsv1beta1.SandboxWarmPoolStatus{Conditions: []metav1.Condition{{
+			Type: extensionsv1beta1.ConditionProgressing, Status: status, Reason: reason, Message: "because",
+		}}}
+	}
+	const stopped, goes = extensionsv1beta1.ReasonWarmPoolNotProgressing, extensionsv1beta1.ReasonWarmPoolProgressing
+	yes, no := says(metav1.ConditionTrue, goes), says(metav1.ConditionFalse, stopped)
+	cases := map[string]struct {
+		before, after extensionsv1beta1.SandboxWarmPoolStatus
+		want          []events.Event
+	}{
+		"it begins well":             {extensionsv1beta1.SandboxWarmPoolStatus{}, yes, nil},
+		"it begins badly":            {extensionsv1beta1.SandboxWarmPoolStatus{}, no, []events.Event{events.Warning(stopped, "Fill", "because")}},
+		"it stops":                   {yes, no, []events.Event{events.Warning(stopped, "Fill", "because")}},
+		"it goes on":                 {no, yes, []events.Event{events.Normal(goes, "Fill", "because")}},
+		"it is as before":            {yes, yes, nil},
+		"it is stopped as before":    {no, no, nil},
+		"it is for another reason":   {no, says(metav1.ConditionFalse, extensionsv1beta1.ReasonSandboxTemplateError), nil},
+		"its template comes at last": {says(metav1.ConditionFalse, extensionsv1beta1.ReasonSandboxTemplateError), yes, []events.Event{events.Normal(goes, "Fill", "because")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, statusEvents(tc.before, tc.after)); diff != "" {
+				t.Errorf("Events (-want +got):\n%s", diff)
 			}
 		})
 	}

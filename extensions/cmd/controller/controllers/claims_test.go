@@ -103,6 +103,10 @@ func TestAClaimStartsCold(t *testing.T) {
 	if box.Name != "claim" || box.Labels[sandboxv1beta1.LabelLaunchType] != sandboxv1beta1.LaunchTypeCold {
 		t.Errorf("Sandbox %s with labels %v", box.Name, box.Labels)
 	}
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
+	if made := w.writes.Counts()["POST networkpolicies"]; made != 1 {
+		t.Errorf("%d NetworkPolicies were made, and the template wants one", made)
+	}
 }
 
 // A2.12: what is missing wakes the claim when it comes.

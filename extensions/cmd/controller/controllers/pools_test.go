@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -116,8 +118,16 @@ func TestAPoolIsScaled(t *testing.T) {
 	}
 	edit(w, pool, func(p *extensionsv1beta1.SandboxWarmPool) { *p.Spec.Replicas = 0 })
 	w.filled(pool)
-	if status := asJSON(pool.Status); pool.Status.ReadyReplicas != 0 || len(w.sandboxes(nil)) != 0 {
-		t.Errorf("status %s", status)
+	if len(w.sandboxes(nil)) != 0 {
+		t.Errorf("status %s", asJSON(pool.Status))
+	}
+	stored := &unstructured.Unstructured{}
+	stored.SetGroupVersionKind(extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxWarmPoolKind))
+	w.must("reading the pool as it is stored", w.user.Get(context.Background(), client.ObjectKeyFromObject(pool), stored))
+	for _, field := range []string{"replicas", "readyReplicas", "updatedReadyReplicas"} {
+		if count, there, err := unstructured.NestedInt64(stored.Object, "status", field); !there || count != 0 || err != nil {
+			t.Errorf("%s is there: %v, with %d, error %v", field, there, count, err)
+		}
 	}
 }
 
@@ -162,6 +172,7 @@ func TestAPoolThatFindsNoNodeWaits(t *testing.T) {
 		}
 		return nil
 	})
+	w.awaitEvent(corev1.EventTypeWarning, extensionsv1beta1.ReasonWarmPoolNotProgressing, "0/3 nodes are available")
 	testkit.Throughout(t, 3*time.Second, "the member stays past its time", func() error {
 		if box := w.sandbox(member.Name); box.UID != member.UID || box.DeletionTimestamp != nil {
 			return fmt.Errorf("it was replaced by %s", box.UID)
