@@ -294,6 +294,7 @@ func (p *process) listenToSandboxes(members *controllers.Candidates, both contro
 			return
 		}
 		members.ObserveSandbox(after.(*sandboxv1beta1.Sandbox))
+		both.Pools.SeeMember(after)
 	})
 	p.caches[sandboxKind].listen(func(before, after client.Object) {
 		was, _ := before.(*sandboxv1beta1.Sandbox)

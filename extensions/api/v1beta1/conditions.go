@@ -76,8 +76,10 @@ const (
 	ReasonNetworkPolicyConflict = "NetworkPolicyConflict"
 	// ReasonNetworkPolicyTerminating : a NetworkPolicy of that name is on its way out.
 	ReasonNetworkPolicyTerminating = "NetworkPolicyTerminating"
-	// ReasonNetworkPolicyInvalid : the API server refuses the rules of the template.
+	// ReasonNetworkPolicyInvalid : the API server refuses the rules of the template; those hold that it took last.
 	ReasonNetworkPolicyInvalid = "NetworkPolicyInvalid"
+	// ReasonNetworkPolicyClosed : the API server refuses the rules of the template, and there were none before: nothing goes in or out.
+	ReasonNetworkPolicyClosed = "NetworkPolicyClosed"
 	// ReasonRouterAdmitted : a rule may admit the router.
 	ReasonRouterAdmitted = "RouterAdmitted"
 	// ReasonRouterLockedOut : no rule admits the router.

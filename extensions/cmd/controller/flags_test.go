@@ -18,6 +18,7 @@ func TestByDefaultNothingHoldsClaimsBack(t *testing.T) {
 	}
 }
 
+// A4.18: a refill rate is a number.
 func TestFlagsOutOfBoundsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*flags){
 		"--sandbox-claim-concurrent-workers=0: must be above 0":                 func(f *flags) { f.claimWorkers = 0 },
@@ -26,6 +27,9 @@ func TestFlagsOutOfBoundsAreRefused(t *testing.T) {
 		"--sandbox-warm-pool-max-refill-rate=-1: must be finite and 0 or above": func(f *flags) { f.refillRate = -1 },
 		"--sandbox-warm-pool-max-refill-rate=NaN: must be finite and 0 or above": func(f *flags) {
 			f.refillRate = math.NaN()
+		},
+		"--sandbox-warm-pool-max-refill-rate=+Inf: must be finite and 0 or above": func(f *flags) {
+			f.refillRate = math.Inf(1)
 		},
 		"--sandbox-warm-pool-replenish-delay=-1s: must be 0 or above":            func(f *flags) { f.delay = -time.Second },
 		"--sandbox-warm-pool-readiness-grace-period=0s: must be above 0":         func(f *flags) { f.grace = 0 },

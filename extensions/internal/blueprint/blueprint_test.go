@@ -89,6 +89,9 @@ func TestFreshness(t *testing.T) {
 		"the Pod's metadata alone has (A2.14)": {template(func(t *extensionsv1beta1.SandboxTemplate) {
 			t.Spec.PodTemplate.Metadata.Labels = map[string]string{"app": "agent"}
 		}), labelled(), true},
+		"the Pod's metadata alone has, and there is no hash (A2.14)": {template(func(t *extensionsv1beta1.SandboxTemplate) {
+			t.Spec.PodTemplate.Metadata.Labels = map[string]string{"app": "agent"}
+		}), build(old), true},
 		"the image has": {template(func(t *extensionsv1beta1.SandboxTemplate) {
 			t.Spec.PodTemplate.Spec.Containers[0].Image = "image:2"
 		}), labelled(), false},

@@ -15,7 +15,9 @@ type Member struct {
 	UID     types.UID
 	Version string
 	Pool    types.UID
-	Created time.Time
+	// PoolName is the name of the pool, in the namespace of the member.
+	PoolName string
+	Created  time.Time
 	// Node is where its Pod runs.
 	Node        string
 	Tolerations []corev1.Toleration
@@ -34,6 +36,8 @@ type Candidates struct {
 	soon map[types.UID]map[types.UID]bool
 	// poolOf says for each of them which pool that is.
 	poolOf map[types.UID]types.UID
+	// onNodes is told the pools to which the state of a node matters; nobody is at first.
+	onNodes func([]types.NamespacedName)
 }
 
 // node is what decides whether the Pods on it may be handed out. A node that nobody told of is as good as any.
@@ -75,6 +79,7 @@ func New() *Candidates {
 		members: map[types.UID]*entry{}, pools: map[types.UID]*pool{},
 		nodes: map[string]node{}, onNode: map[string]map[types.UID]*entry{},
 		soon: map[types.UID]map[types.UID]bool{}, poolOf: map[types.UID]types.UID{},
+		onNodes: func([]types.NamespacedName) {},
 	}
 }
 

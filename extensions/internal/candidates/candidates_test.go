@@ -55,12 +55,6 @@ func node1(modify ...func(*corev1.Node)) *corev1.Node {
 }
 
 func TestWhatIsHandedOut(t *testing.T) {
-	tolerant := func(m *Member) {
-		m.Tolerations = []corev1.Toleration{{Key: "gone", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
-	}
-	tainted := func(n *corev1.Node) {
-		n.Spec.Taints = []corev1.Taint{{Key: "gone", Effect: corev1.TaintEffectNoExecute}}
-	}
 	cases := map[string]struct {
 		tell func(*Candidates)
 		want []string
@@ -83,7 +77,7 @@ func TestWhatIsHandedOut(t *testing.T) {
 		}, nil},
 		"none on a cordoned node": {func(c *Candidates) {
 			c.Observe(member(1, "n1"))
-			c.ObserveNode(node1(func(n *corev1.Node) { n.Spec.Unschedulable = true }))
+			c.ObserveNode(node1(cordoned))
 		}, nil},
 		"none on a node that is not ready": {func(c *Candidates) {
 			c.ObserveNode(node1(func(n *corev1.Node) { n.Status.Conditions = nil }))
@@ -94,19 +88,19 @@ func TestWhatIsHandedOut(t *testing.T) {
 			c.ForgetNode("n1")
 		}, nil},
 		"only what tolerates a taint that drives Pods out": {func(c *Candidates) {
-			c.ObserveNode(node1(tainted))
+			c.ObserveNode(node1(draining))
 			c.Observe(member(1, "n1"))
 			c.Observe(member(2, "n1", tolerant))
 		}, []string{"m2"}},
 		"again once the node is as it was": {func(c *Candidates) {
 			c.Observe(member(1, "n1"))
-			c.ObserveNode(node1(tainted))
+			c.ObserveNode(node1(draining))
 			c.ObserveNode(node1())
 		}, []string{"m1"}},
 		"where it runs now": {func(c *Candidates) {
 			c.Observe(member(1, "n1"))
 			c.Observe(member(1, "n2", at("11")))
-			c.ObserveNode(node1(tainted))
+			c.ObserveNode(node1(draining))
 		}, []string{"m1"}},
 	}
 	for name, tc := range cases {

@@ -32,7 +32,7 @@ func (c *Candidates) ObserveSandbox(sandbox *sandboxv1beta1.Sandbox) {
 		c.Forget(sandbox.UID)
 	case IsCandidate(sandbox):
 		c.Observe(Member{
-			Key: client.ObjectKeyFromObject(sandbox), UID: sandbox.UID, Version: sandbox.ResourceVersion, Pool: pool.UID,
+			Key: client.ObjectKeyFromObject(sandbox), UID: sandbox.UID, Version: sandbox.ResourceVersion, Pool: pool.UID, PoolName: pool.Name,
 			Created: sandbox.CreationTimestamp.Time, Node: sandbox.Status.NodeName,
 			Tolerations: slices.Clone(sandbox.Spec.PodTemplate.Spec.Tolerations),
 		})

@@ -1,10 +1,12 @@
 package candidates
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
@@ -15,30 +17,57 @@ func (c *Candidates) ObserveNode(observed *corev1.Node) {
 
 // ForgetNode tells that a node is gone. What ran there is about to be deleted.
 func (c *Candidates) ForgetNode(name string) {
+	c.setNode(name, node{closed: true, gone: true})
+}
+
+// OnNodes registers who is told the pools of which members can be taken no more, or again, since a node has changed. There is one
+// at a time.
+func (c *Candidates) OnNodes(tell func(pools []types.NamespacedName)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.onNode[name]) == 0 {
-		delete(c.nodes, name)
-		return
-	}
-	c.change(name, node{closed: true, gone: true})
+	c.onNodes = tell
+}
+
+// Admits says whether a Pod with these tolerations may be handed out as far as its node goes.
+func (c *Candidates) Admits(name string, tolerations []corev1.Toleration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[name].admits(tolerations)
 }
 
 func (c *Candidates) setNode(name string, now node) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.nodes[name].equals(now) {
-		c.change(name, now)
+	if pools, tell := c.replaceNode(name, now); len(pools) > 0 {
+		tell(pools)
 	}
 }
 
-// change moves the members on a node in or out, as its new state says. The caller holds the lock.
-func (c *Candidates) change(name string, now node) {
+// replaceNode returns the pools to which it matters and who is to be told of them, once the lock is no longer held.
+func (c *Candidates) replaceNode(name string, now node) ([]types.NamespacedName, func([]types.NamespacedName)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.gone && len(c.onNode[name]) == 0 {
+		delete(c.nodes, name)
+		return nil, nil
+	}
+	if c.nodes[name].equals(now) {
+		return nil, nil
+	}
+	return c.change(name, now), c.onNodes
+}
+
+// change moves the members on a node in or out, as its new state says, and returns the pools of those. The caller holds the lock.
+func (c *Candidates) change(name string, now node) []types.NamespacedName {
+	before := c.nodes[name]
 	c.nodes[name] = now
+	pools := map[types.NamespacedName]bool{}
 	for _, known := range c.onNode[name] {
 		c.withdraw(known)
 		c.offer(known)
+		if before.admits(known.Tolerations) != now.admits(known.Tolerations) {
+			pools[types.NamespacedName{Namespace: known.Key.Namespace, Name: known.PoolName}] = true
+		}
 	}
+	return slices.Collect(maps.Keys(pools))
 }
 
 func nodeOf(observed *corev1.Node) node {
@@ -73,5 +102,5 @@ func (n node) admits(tolerations []corev1.Toleration) bool {
 func everyTaint(*corev1.Taint) bool { return true }
 
 func (n node) equals(other node) bool {
-	return n.closed == other.closed && slices.EqualFunc(n.taints, other.taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
+	return n.closed == other.closed && n.gone == other.gone && slices.EqualFunc(n.taints, other.taints, func(a, b corev1.Taint) bool { return a.MatchTaint(&b) && a.Value == b.Value })
 }

@@ -11,6 +11,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 )
 
 var unexported = cmp.AllowUnexported(plan{}, taking{}, discard{}, target{}, removal{}, refusal{})
@@ -160,6 +161,7 @@ func TestDecideAboutExpiry(t *testing.T) {
 	}
 }
 
+// A2.6
 func TestAColdSandboxCarriesWhoseItIs(t *testing.T) {
 	claim := claimWith(func(c *extensionsv1beta1.SandboxClaim) {
 		c.Labels = map[string]string{sandboxv1beta1.LabelCreatedBy: "somebody's script"}
@@ -167,7 +169,7 @@ func TestAColdSandboxCarriesWhoseItIs(t *testing.T) {
 	box := coldFor(claim)
 	want := map[string]string{
 		sandboxv1beta1.LabelClaimUID: "uid-claim", sandboxv1beta1.LabelLaunchType: "cold", sandboxv1beta1.LabelCreatedBy: "unknown",
-		sandboxv1beta1.LabelTemplateRef: box.Labels[sandboxv1beta1.LabelTemplateRef], sandboxv1beta1.LabelTemplateRefHash: box.Labels[sandboxv1beta1.LabelTemplateRefHash],
+		sandboxv1beta1.LabelTemplateRef: names.Digest(testTemplate().Name), sandboxv1beta1.LabelTemplateRefHash: names.Hash(testTemplate().Name),
 	}
 	if diff := cmp.Diff(want, box.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)

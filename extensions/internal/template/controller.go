@@ -99,19 +99,22 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) ou
 	if err := r.writeStatus(ctx, s, errs); err != nil {
 		errs = append(errs, err)
 	}
-	return outcome(errors.Join(errs...), going)
+	return outcome(errs, going)
 }
 
-// outcome waits for an event where the template, the policy or the namespace has to change first.
-func outcome(err error, going bool) outcomes.Outcome {
-	var blocked problem
-	switch {
-	case err == nil, going:
+// outcome waits for an event where the template, the policy or the namespace has to change first. Whatever fails beside that is
+// tried again.
+func outcome(errs []error, going bool) outcomes.Outcome {
+	if len(errs) == 0 || going {
 		return outcomes.Done()
-	case errors.As(err, &blocked):
-		return outcomes.Stalled(blocked.reason)
 	}
-	return outcomes.Failed(err)
+	var blocked problem
+	for _, err := range errs {
+		if !errors.As(err, &blocked) {
+			return outcomes.Failed(errors.Join(errs...))
+		}
+	}
+	return outcomes.Stalled(blocked.reason)
 }
 
 func (r *Reconciler) observe(ctx context.Context, reader client.Reader, template *extensionsv1beta1.SandboxTemplate) (seen, error) {
@@ -134,9 +137,6 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) []error {
 	if len(p.labels) > 0 {
 		errs = appendError(errs, r.label(ctx, s.template, p.labels))
 	}
-	if p.blocked != nil {
-		errs = append(errs, *p.blocked)
-	}
 	switch {
 	case p.create != nil:
 		errs = appendError(errs, r.create(ctx, s, p.create))
@@ -145,6 +145,9 @@ func (r *Reconciler) act(ctx context.Context, s seen, p plan) []error {
 	case p.remove != nil:
 		err := r.client.Delete(ctx, p.remove, client.Preconditions{UID: &p.remove.UID, ResourceVersion: &p.remove.ResourceVersion})
 		errs = appendError(errs, wrap(consistency.IgnoreMoved(err), "deleting NetworkPolicy", p.remove.Name))
+	}
+	if p.blocked != nil {
+		errs = append(errs, *p.blocked)
 	}
 	return errs
 }
@@ -165,10 +168,14 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *networkingv1.Ne
 	if !refusals.IsOfObject(err) {
 		return err
 	}
-	if failed := r.make(ctx, s, closed(wanted)); !refusals.IsOfObject(failed) {
-		return errors.Join(invalid(err), failed)
+	failed := r.make(ctx, s, closed(wanted))
+	switch {
+	case failed == nil:
+		return refusedFor(extensionsv1beta1.ReasonNetworkPolicyClosed, err)
+	case refusals.IsOfObject(failed):
+		return refusedFor(extensionsv1beta1.ReasonNetworkPolicyInvalid, err)
 	}
-	return invalid(err)
+	return failed
 }
 
 // make creates a policy. One of its name that stands already and that the cache does not show is somebody else's, or another
@@ -199,14 +206,14 @@ func (r *Reconciler) change(ctx context.Context, policy *networkingv1.NetworkPol
 	target := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: policy.Namespace, Name: policy.Name}}
 	err = r.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body))
 	if refusals.IsOfObject(err) {
-		return invalid(err)
+		return refusedFor(refusal(policy), err)
 	}
 	return wrap(consistency.IgnoreMoved(err), "patching NetworkPolicy", policy.Name)
 }
 
-// invalid is a policy that the API server does not take, which is so until the template changes.
-func invalid(err error) problem {
-	return problem{extensionsv1beta1.ReasonNetworkPolicyInvalid, fmt.Sprintf("networkPolicy is refused: %v", err)}
+// refusedFor is a policy that the API server does not take, which is so until the template changes.
+func refusedFor(reason string, err error) problem {
+	return problem{reason, fmt.Sprintf("networkPolicy is refused: %v", err)}
 }
 
 func wrap(err error, doing, name string) error {

@@ -27,13 +27,38 @@ type seen struct {
 	routerNamespace string
 }
 
-// refused is what the template has told of its rules, if the API server has refused them as they are.
+// refused is what there is to tell of the template's rules, if the API server has refused them as they are. The template's status
+// remembers that none held before: what is edited in a policy cannot.
 func (s seen) refused() *problem {
 	ready := meta.FindStatusCondition(s.template.Status.Conditions, extensionsv1beta1.ConditionReady)
-	if ready == nil || ready.Reason != extensionsv1beta1.ReasonNetworkPolicyInvalid || ready.ObservedGeneration != s.template.Generation {
+	if ready == nil || ready.ObservedGeneration != s.template.Generation {
 		return nil
 	}
-	return &problem{ready.Reason, ready.Message}
+	switch ready.Reason {
+	case extensionsv1beta1.ReasonNetworkPolicyInvalid:
+		return &problem{refusal(s.policy), ready.Message}
+	case extensionsv1beta1.ReasonNetworkPolicyClosed:
+		return &problem{ready.Reason, ready.Message}
+	}
+	return nil
+}
+
+// refusal is the reason to tell where rules are refused: whether others hold in their place.
+func refusal(stands *networkingv1.NetworkPolicy) string {
+	if stands == nil || len(stands.Spec.Ingress)+len(stands.Spec.Egress) == 0 {
+		return extensionsv1beta1.ReasonNetworkPolicyClosed
+	}
+	return extensionsv1beta1.ReasonNetworkPolicyInvalid
+}
+
+// standIn is what there is to be in the place of a policy that is refused for that reason: the rules that stand, whatever they
+// are, or none.
+func standIn(refused, stands *networkingv1.NetworkPolicy, reason string) *networkingv1.NetworkPolicy {
+	policy := closed(refused)
+	if reason == extensionsv1beta1.ReasonNetworkPolicyInvalid {
+		policy.Spec.Ingress, policy.Spec.Egress = stands.Spec.Ingress, stands.Spec.Egress
+	}
+	return policy
 }
 
 // plan is all that one pass writes besides the status. Nil and empty mean no such write.
@@ -59,12 +84,10 @@ func (p problem) Error() string { return p.message }
 func decide(s seen) plan {
 	p := plan{labels: apply.Changes(s.template.Labels, ownLabels(s.template.Name))}
 	wanted := desiredPolicy(s.template, s.routerNamespace)
+	if refused := s.refused(); wanted != nil && refused != nil {
+		p.blocked, wanted = refused, standIn(wanted, s.policy, refused.reason)
+	}
 	switch {
-	case wanted != nil && s.refused() != nil:
-		p.blocked = s.refused()
-		if s.policy == nil {
-			p.create = closed(wanted)
-		}
 	case s.policy == nil:
 		p.create = wanted
 	case wanted == nil && isOurs(s):

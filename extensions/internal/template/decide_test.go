@@ -1,6 +1,7 @@
 package template
 
 import (
+	"strings"
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -22,16 +23,18 @@ func standing(modify ...func(*networkingv1.NetworkPolicy)) *networkingv1.Network
 	return policy
 }
 
-func toldInvalid(generation int64) func(*extensionsv1beta1.SandboxTemplate) {
+// told is what the template was told of rules that the API server has refused.
+func told(reason string, generation int64) func(*extensionsv1beta1.SandboxTemplate) {
 	return func(t *extensionsv1beta1.SandboxTemplate) {
 		t.Status.Conditions = []metav1.Condition{{
-			Type: extensionsv1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonNetworkPolicyInvalid,
-			ObservedGeneration: generation,
+			Type: extensionsv1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, ObservedGeneration: generation,
 		}}
 	}
 }
 
 func TestDecideAboutATemplate(t *testing.T) {
+	const invalid, closedOff = extensionsv1beta1.ReasonNetworkPolicyInvalid, extensionsv1beta1.ReasonNetworkPolicyClosed
+	shut := func(p *networkingv1.NetworkPolicy) { p.Spec.Ingress, p.Spec.Egress = nil, nil }
 	ownerless := func(p *networkingv1.NetworkPolicy) { p.OwnerReferences = nil }
 	cases := map[string]struct {
 		template *extensionsv1beta1.SandboxTemplate
@@ -41,7 +44,7 @@ func TestDecideAboutATemplate(t *testing.T) {
 		"no policy: it is made (A2.2)":              {testTemplate(), nil, "create"},
 		"as wanted: nothing is written":             {testTemplate(), standing(), ""},
 		"rules that were edited are put right":      {testTemplate(), standing(func(p *networkingv1.NetworkPolicy) { p.Spec.Egress = nil }), "change /spec"},
-		"the template's rules are followed (A2.10)": {testTemplate(withRules(extensionsv1beta1.NetworkPolicySpec{})), standing(), "change /spec"},
+		"the template's rules are followed (A2.10)": {testTemplate(withRules(extensionsv1beta1.NetworkPolicySpec{})), standing(), "change /spec closed"},
 		"labels that were taken off come back":      {testTemplate(), standing(func(p *networkingv1.NetworkPolicy) { p.Labels = nil }), "change /metadata/labels"},
 		"labels of others stay":                     {testTemplate(), standing(func(p *networkingv1.NetworkPolicy) { p.Labels["team"] = "a" }), ""},
 		"that of an earlier template is taken over": {testTemplate(), standing(func(p *networkingv1.NetworkPolicy) { p.OwnerReferences[0].UID = "uid-earlier" }), "change /metadata/ownerReferences"},
@@ -53,13 +56,26 @@ func TestDecideAboutATemplate(t *testing.T) {
 		"one that goes is waited for": {testTemplate(), standing(func(p *networkingv1.NetworkPolicy) {
 			p.DeletionTimestamp = &metav1.Time{}
 		}), "blocked NetworkPolicyTerminating"},
-		"unmanaged: ours goes":                               {testTemplate(unmanaged), standing(), "remove"},
-		"unmanaged: that of others stays":                    {testTemplate(unmanaged), standing(ownerless), ""},
-		"unmanaged, and none is there":                       {testTemplate(unmanaged), nil, ""},
-		"rules that were refused are not tried again":        {testTemplate(toldInvalid(2)), standing(), "blocked NetworkPolicyInvalid"},
-		"and a closed policy stands for them":                {testTemplate(toldInvalid(2)), nil, "create closed"},
-		"rules that were edited since they were refused are": {testTemplate(toldInvalid(1)), nil, "create"},
-		"the template gets its label":                        {testTemplate(func(t *extensionsv1beta1.SandboxTemplate) { t.Labels = nil }), standing(), "label"},
+		"unmanaged: ours goes":                        {testTemplate(unmanaged), standing(), "remove"},
+		"unmanaged: that of others stays":             {testTemplate(unmanaged), standing(ownerless), ""},
+		"unmanaged, and none is there":                {testTemplate(unmanaged), nil, ""},
+		"rules that were refused are not tried again": {testTemplate(told(invalid, 2)), standing(), "blocked NetworkPolicyInvalid"},
+		"what else was edited is put right": {
+			testTemplate(told(invalid, 2)), standing(func(p *networkingv1.NetworkPolicy) { p.Labels = nil }), "blocked NetworkPolicyInvalid, change /metadata/labels",
+		},
+		"whom the former rules are for, too": {
+			testTemplate(told(invalid, 2)), standing(func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector.MatchLabels = nil }),
+			"blocked NetworkPolicyInvalid, change /spec",
+		},
+		"without former rules a closed policy stands for them": {testTemplate(told(invalid, 2)), nil, "blocked NetworkPolicyClosed, create closed"},
+		"once more when it was deleted":                        {testTemplate(told(closedOff, 2)), nil, "blocked NetworkPolicyClosed, create closed"},
+		"which stays closed":                                   {testTemplate(told(closedOff, 2)), standing(shut), "blocked NetworkPolicyClosed"},
+		"also when nobody has told so":                         {testTemplate(told(invalid, 2)), standing(shut), "blocked NetworkPolicyClosed"},
+		"one that was opened is closed":                        {testTemplate(told(closedOff, 2)), standing(), "blocked NetworkPolicyClosed, change /spec closed"},
+		"somebody else's is left alone all the same":           {testTemplate(told(closedOff, 2)), standing(ownerless), "blocked NetworkPolicyConflict"},
+		"rules that were edited since they were refused are":   {testTemplate(told(invalid, 1)), nil, "create"},
+		"and take the place of a closed policy":                {testTemplate(told(closedOff, 1)), standing(shut), "change /spec"},
+		"the template gets its label":                          {testTemplate(func(t *extensionsv1beta1.SandboxTemplate) { t.Labels = nil }), standing(), "label"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -72,19 +88,32 @@ func TestDecideAboutATemplate(t *testing.T) {
 }
 
 func describe(p plan) string {
-	switch {
-	case p.create != nil && len(p.create.Spec.Ingress)+len(p.create.Spec.Egress) == 0:
-		return "create closed"
-	case p.create != nil:
-		return "create"
-	case p.blocked != nil:
-		return "blocked " + p.blocked.reason
-	case len(p.change) > 0:
-		return "change " + p.change[0].Path
-	case p.remove != nil:
-		return "remove"
-	case len(p.labels) > 0:
-		return "label"
+	var all []string
+	if p.blocked != nil {
+		all = append(all, "blocked "+p.blocked.reason)
 	}
-	return ""
+	if p.create != nil {
+		all = append(all, "create"+isShut(p.create.Spec))
+	}
+	for _, operation := range p.change {
+		what := "change " + operation.Path
+		if spec, ok := operation.Value.(networkingv1.NetworkPolicySpec); ok {
+			what += isShut(spec)
+		}
+		all = append(all, what)
+	}
+	if p.remove != nil {
+		all = append(all, "remove")
+	}
+	if len(p.labels) > 0 {
+		all = append(all, "label")
+	}
+	return strings.Join(all, ", ")
+}
+
+func isShut(spec networkingv1.NetworkPolicySpec) string {
+	if len(spec.Ingress)+len(spec.Egress) > 0 {
+		return ""
+	}
+	return " closed"
 }

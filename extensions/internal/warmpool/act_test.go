@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,7 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 )
 
 func newScheme(t testing.TB) *runtime.Scheme {
@@ -48,7 +50,7 @@ func newReconciler(t *testing.T, create func(name string) error, objects ...clie
 	var mu sync.Mutex
 	made := 0
 	return New(Config{
-		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Losses: NewLosses(time.Minute), Limits: testLimits,
+		Client: cluster, Live: cluster, Unanswered: NewUnanswered(), Buckets: NewBuckets(0, testLimits.Batch), Losses: NewLosses(time.Minute), Arrivals: NewArrivals(), Closures: NewClosures(), Limits: testLimits,
 		Suffix: func(int) string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -92,6 +94,31 @@ func TestMembersAreMadeInGrowingBatches(t *testing.T) {
 	}
 }
 
+// A4.11: the members of a batch are made at the same time. In a bubble time passes only when all wait for it.
+func TestTheMembersOfABatchAreMadeAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reconciler, _ := newReconciler(t, func(string) error {
+			<-time.After(time.Second)
+			return nil
+		})
+		begun := time.Now()
+		d := reconciler.act(t.Context(), seenOf(poolOf(10)), plan{create: 10})
+		// One, two, four, and the three that are left.
+		if took := time.Since(begun); len(d.created) != 10 || took != 4*time.Second {
+			t.Errorf("%d members took %v, errors %v", len(d.created), took, d.errors)
+		}
+	})
+}
+
+// A4.4: a member that is gone already is no failure, and is waited for by nobody.
+func TestAMemberThatIsGoneAlreadyIsDeleted(t *testing.T) {
+	reconciler, _ := newReconciler(t, nil)
+	d := reconciler.act(t.Context(), seenOf(poolOf(0)), plan{remove: removing(member(1))})
+	if len(d.errors) > 0 || d.outdated || d.deleted != 0 {
+		t.Errorf("deleted %d, outdated %v, errors %v", d.deleted, d.outdated, d.errors)
+	}
+}
+
 // A member that nobody answered for is made again under its name.
 func TestACreationWithoutAnAnswerIsRepeatedByName(t *testing.T) {
 	var names []string
@@ -123,11 +150,23 @@ func TestAMemberThatHasChangedIsNotDeleted(t *testing.T) {
 	}
 }
 
+// A2.6, A4.10, A4.22: from the first a member carries what its Pod is selected by, and its Pod's name.
 func TestAMemberSaysWhatItIs(t *testing.T) {
 	box := desiredMember(seenOf(poolOf(1)), "pool-abcde")
-	if box.Annotations[sandboxv1beta1.AnnotationPodName] != "pool-abcde" || box.Annotations[sandboxv1beta1.AnnotationTemplateRef] != "agent" ||
-		box.Labels[sandboxv1beta1.LabelCreatedBy] != sandboxv1beta1.CreatedByController || !metav1.IsControlledBy(box, poolOf(1)) {
-		t.Errorf("annotations %v, labels %v, owners %v", box.Annotations, box.Labels, box.OwnerReferences)
+	labels := map[string]string{
+		sandboxv1beta1.LabelTemplateRefHash: names.Hash("agent"), sandboxv1beta1.LabelTemplateRef: names.Digest("agent"),
+		sandboxv1beta1.LabelWarmPool: names.Hash("pool"), sandboxv1beta1.LabelLaunchType: sandboxv1beta1.LaunchTypeWarm,
+		sandboxv1beta1.LabelCreatedBy: sandboxv1beta1.CreatedByController, extensionsv1beta1.LabelTemplateHash: testHash(),
+	}
+	if diff := cmp.Diff(labels, box.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	annotations := map[string]string{sandboxv1beta1.AnnotationPodName: "pool-abcde", sandboxv1beta1.AnnotationTemplateRef: "agent"}
+	if diff := cmp.Diff(annotations, box.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if !metav1.IsControlledBy(box, poolOf(1)) {
+		t.Errorf("owners %v", box.OwnerReferences)
 	}
 }
 

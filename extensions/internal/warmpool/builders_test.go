@@ -87,6 +87,18 @@ func unreadyFor(age time.Duration) func(*sandboxv1beta1.Sandbox) {
 	}
 }
 
+// closedFor puts members on a node that was closed so long ago.
+func closedFor(age time.Duration, members ...*sandboxv1beta1.Sandbox) func(*seen) {
+	return func(s *seen) {
+		if s.closed == nil {
+			s.closed = map[types.UID]time.Time{}
+		}
+		for _, m := range members {
+			s.closed[m.UID] = testNow.Add(-age)
+		}
+	}
+}
+
 func scheduled(status metav1.ConditionStatus, reason string) func(*sandboxv1beta1.Sandbox) {
 	return func(s *sandboxv1beta1.Sandbox) { conditionOf(s, sandboxv1beta1.ConditionPodScheduled, status, reason) }
 }

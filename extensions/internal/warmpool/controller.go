@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -32,7 +34,12 @@ const (
 
 // Members are the members of pools that can be taken.
 type Members interface {
+	// Count returns how many of a pool there are.
 	Count(pool types.UID) int
+	// Admits says whether a Pod with these tolerations may be handed out as far as its node goes.
+	Admits(node string, tolerations []corev1.Toleration) bool
+	// OnNodes registers who is told the pools of which members can be taken no more, or again, since a node has changed.
+	OnNodes(tell func(pools []types.NamespacedName))
 }
 
 // Barrier is passed once the caches show everything that was written before this process became the leader.
@@ -66,6 +73,10 @@ type Config struct {
 	Statuses *pacer.Pacer[types.UID]
 	// Losses hold back what makes up for members that are lost.
 	Losses *Losses
+	// Arrivals remember when members became Ready.
+	Arrivals *Arrivals
+	// Closures remember since when members stand on nodes that nobody is handed out from.
+	Closures *Closures
 	// Limits bound what a pool does.
 	Limits Limits
 	// Evictable lets the nodes of members that are idle go.
@@ -88,6 +99,8 @@ type Reconciler struct {
 	yields     *pacer.Pacer[types.UID]
 	statuses   *pacer.Pacer[types.UID]
 	losses     *Losses
+	arrivals   *Arrivals
+	closures   *Closures
 	limits     Limits
 	evictable  bool
 	suffix     func(length int) string
@@ -108,6 +121,8 @@ func New(config Config) *Reconciler {
 		yields:     config.Yields,
 		statuses:   config.Statuses,
 		losses:     config.Losses,
+		arrivals:   config.Arrivals,
+		closures:   config.Closures,
 		limits:     config.Limits,
 		evictable:  config.Evictable,
 		suffix:     config.Suffix,
@@ -161,6 +176,8 @@ func (r *Reconciler) Forget(pool types.UID) {
 	r.yields.Forget(pool)
 	r.statuses.Forget(pool)
 	r.losses.Forget(pool)
+	r.arrivals.Forget(pool)
+	r.closures.Forget(pool)
 }
 
 // SetupWithManager registers the controller with as many workers.
@@ -171,10 +188,12 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager, workers int) error {
 	}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		For(&extensionsv1beta1.SandboxWarmPool{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: r.PoolChanged}, forget)).
-		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner())).
+		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &extensionsv1beta1.SandboxWarmPool{}, handler.OnlyControllerOwner()),
+			builder.WithPredicates(predicate.NewPredicateFuncs(r.SeeMember))).
 		Watches(&sandboxv1beta1.Sandbox{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfOrphan)).
 		Watches(&extensionsv1beta1.SandboxTemplate{}, handler.EnqueueRequestsFromMapFunc(r.ThoseOfTemplate), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&extensionsv1beta1.SandboxClaim{}, handler.EnqueueRequestsFromMapFunc(PoolOfClaim), builder.WithPredicates(servedOrGone())).
+		WatchesRawSource(source.Func(r.wakeByNodes)).
 		WithOptions(outcomes.Options(workers, retryFirst, retryLongest)).
 		Complete(r)
 	if err != nil {

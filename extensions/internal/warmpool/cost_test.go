@@ -51,7 +51,7 @@ func fullAmong(t testing.TB, others int) func() {
 	reconciler := New(Config{
 		Client: cluster, Live: cluster, Recorder: events.Discard(), Clock: testclock.NewFakePassiveClock(testNow), Members: candidates.New(),
 		Barrier: open{}, Unanswered: NewUnanswered(), Echoes: consistency.NewEchoes[types.UID](), Buckets: NewBuckets(0, testLimits.Batch),
-		Yields: pacer.New[types.UID](), Statuses: pacer.New[types.UID](), Losses: NewLosses(time.Minute), Limits: testLimits,
+		Yields: pacer.New[types.UID](), Statuses: pacer.New[types.UID](), Losses: NewLosses(time.Minute), Arrivals: NewArrivals(), Closures: NewClosures(), Limits: testLimits,
 	})
 	return func() {
 		request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}

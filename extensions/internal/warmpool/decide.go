@@ -33,7 +33,7 @@ func decide(s seen, limits Limits) plan {
 	for _, member := range doomed[:min(len(doomed), limits.Batch)] {
 		p.remove = append(p.remove, target{name: member.Name, uid: member.UID, resourceVersion: member.ResourceVersion})
 	}
-	if slices.ContainsFunc(kept, func(m *sandboxv1beta1.Sandbox) bool { return !isReady(m) && isHeld(m) }) {
+	if slices.ContainsFunc(kept, isHeld) {
 		p.wakeWithin(limits.Recheck)
 	}
 	refill(s, limits, &p)
@@ -44,17 +44,20 @@ func decide(s seen, limits Limits) plan {
 // and the others.
 func sortOut(s seen, limits Limits, p *plan) (doomed, kept []*sandboxv1beta1.Sandbox) {
 	recreate := s.pool.Spec.UpdateStrategy.Type == extensionsv1beta1.UpdateStrategyRecreate
+	noRoom := s.findsNoRoom()
 	for _, member := range s.standing() {
-		ready := isReady(member)
+		// One that is Ready on a node that is closed is as good as before once the node is: it goes only where another finds room.
+		held := isHeld(member) || noRoom && isStarted(member)
+		waits := !s.isReady(member) && !held
 		left := s.left(member, limits)
 		switch {
-		case (recreate || !ready) && !s.isFresh(member):
+		case (recreate || !isStarted(member)) && !s.isFresh(member):
 			doomed = append(doomed, member)
-		case !ready && !isHeld(member) && left <= 0:
+		case waits && left <= 0:
 			doomed = append(doomed, member)
 		default:
 			kept = append(kept, member)
-			if !ready && !isHeld(member) {
+			if waits {
 				p.wakeWithin(left)
 			}
 		}
@@ -71,7 +74,7 @@ func surplus(s seen, kept []*sandboxv1beta1.Sandbox) []*sandboxv1beta1.Sandbox {
 	ordered := slices.Clone(kept)
 	slices.SortFunc(ordered, func(a, b *sandboxv1beta1.Sandbox) int {
 		return cmp.Or(
-			falseFirst(isReady(a), isReady(b)),
+			falseFirst(s.isReady(a), s.isReady(b)),
 			falseFirst(s.isFresh(a), s.isFresh(b)),
 			b.CreationTimestamp.Compare(a.CreationTimestamp.Time),
 			cmp.Compare(a.Name, b.Name),

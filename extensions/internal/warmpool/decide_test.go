@@ -49,6 +49,7 @@ func TestDecideAboutTheSize(t *testing.T) {
 		"none are wanted":                               {seenOf(poolOf(0), with(member(1))), plan{remove: removing(member(1))}},
 		"beyond the size the youngest go":               {seenOf(poolOf(1), with(member(1), member(2), member(3))), plan{remove: removing(member(3), member(2))}},
 		"of them those that are not ready first (A4.6)": {seenOf(poolOf(2), with(member(1, unreadyFor(time.Minute)), member(2), member(3))), plan{remove: removing(member(1, unreadyFor(time.Minute)))}},
+		"or that nobody is handed":                      {seenOf(poolOf(2), with(member(1), member(2), member(3)), closedFor(time.Second, member(2))), plan{remove: removing(member(2))}},
 		"then those that are stale":                     {seenOf(poolOf(1), with(member(1, stale), member(2))), plan{remove: removing(member(1, stale))}},
 		"what goes already is none of them":             {seenOf(poolOf(1), with(member(1), member(2, leaving))), plan{}},
 	}
@@ -94,6 +95,53 @@ func TestDecideAboutMembersThatDoNotBecomeReady(t *testing.T) {
 	}
 }
 
+// A node that is cordoned for a while changes nothing; for longer, its members are made anew elsewhere, if there is room.
+func TestDecideAboutMembersOnAClosedNode(t *testing.T) {
+	const long = 6 * time.Minute
+	unplaced := func(modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.Sandbox {
+		return member(3, append([]func(*sandboxv1beta1.Sandbox){unreadyFor(time.Minute), scheduled("False", "Unschedulable")}, modify...)...)
+	}
+	patient := func(p *extensionsv1beta1.SandboxWarmPool) { p.Spec.ReadinessGracePeriodSeconds = ptr.To[int32](600) }
+	cases := map[string]struct {
+		seen        seen
+		want        plan
+		least, most time.Duration
+	}{
+		"for a while: it stays": {
+			seenOf(poolOf(2), with(member(1), member(2)), closedFor(time.Minute, member(1))), plan{}, 4 * time.Minute, 4*time.Minute + longestJitter,
+		},
+		"for longer than its grace period: it goes": {
+			seenOf(poolOf(2), with(member(1), member(2)), closedFor(long, member(1))), plan{remove: removing(member(1))}, 0, 0,
+		},
+		"a pool may be more patient": {
+			seenOf(poolOf(1, patient), with(member(1)), closedFor(long, member(1))), plan{}, 4 * time.Minute, 4*time.Minute + longestJitter,
+		},
+		"no room for another: it stays": {
+			seenOf(poolOf(2), with(member(1), unplaced()), closedFor(long, member(1))), plan{}, time.Minute, time.Minute,
+		},
+		"one that is on its way out says nothing of that": {
+			seenOf(poolOf(2), with(member(1), unplaced(leaving)), closedFor(long, member(1))), plan{remove: removing(member(1))}, 0, 0,
+		},
+		"nor does one of the former template": {
+			seenOf(poolOf(2), with(member(1), unplaced(stale)), closedFor(long, member(1))), plan{remove: removing(member(1), unplaced(stale))}, 0, 0,
+		},
+		"a stale one serves again when the node does": {
+			seenOf(poolOf(1), with(member(1, stale)), closedFor(time.Minute, member(1))), plan{}, 4 * time.Minute, 4*time.Minute + longestJitter,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := decide(tc.seen, testLimits)
+			if diff := cmp.Diff(tc.want, withoutWake(p), cmp.AllowUnexported(plan{}, target{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+			if p.wake < tc.least || p.wake > tc.most {
+				t.Errorf("wakes in %v, want %v to %v", p.wake, tc.least, tc.most)
+			}
+		})
+	}
+}
+
 func recreating(p *extensionsv1beta1.SandboxWarmPool) {
 	p.Spec.UpdateStrategy.Type = extensionsv1beta1.UpdateStrategyRecreate
 }
@@ -113,7 +161,7 @@ func TestDecideWakesWhenTimeAloneChangesThings(t *testing.T) {
 		"not for what is not wanted any more": {
 			seenOf(poolOf(1), with(member(1, leaving)), func(s *seen) { s.held, s.heldFor = 1, 7*time.Second }), 0, 0,
 		},
-		"not after a part of the tokens that it wants (A4.19)": {seenOf(poolOf(5), func(s *seen) { s.tokens, s.nextToken = 2, 0 }), 0, 0},
+		"not after a part of the tokens that it wants (A4.19)": {seenOf(poolOf(5), func(s *seen) { s.tokens, s.nextToken = 2, time.Second }), 0, 0},
 		"not with nothing to wait for":                         {seenOf(poolOf(1), with(member(1))), 0, 0},
 	}
 	for name, tc := range cases {
@@ -122,6 +170,22 @@ func TestDecideWakesWhenTimeAloneChangesThings(t *testing.T) {
 				t.Errorf("wakes in %v, want %v to %v", wake, tc.least, tc.most)
 			}
 		})
+	}
+}
+
+// A4.3: members of one age are not given up at one moment, and none before its time.
+func TestMembersOfOneAgeAreGivenUpOneAfterTheOther(t *testing.T) {
+	s := seenOf(poolOf(50))
+	moments := map[time.Duration]bool{}
+	for n := range 50 {
+		left := s.left(member(n, unreadyFor(time.Minute)), testLimits)
+		if left < 4*time.Minute || left > 4*time.Minute+longestJitter {
+			t.Errorf("member %d has %v left", n, left)
+		}
+		moments[left] = true
+	}
+	if len(moments) < 25 {
+		t.Errorf("50 members are given up at %d moments", len(moments))
 	}
 }
 

@@ -35,13 +35,15 @@ func standings() []standing {
 
 // inventory counts the members of each pool at each scrape, without copying them.
 type inventory struct {
-	cached client.Reader
-	size   *prometheus.Desc
+	cached  client.Reader
+	members Members
+	size    *prometheus.Desc
 }
 
-// NewInventory returns the collector of agent_sandbox_warmpool_size; it lists from reader, a cache.
-func NewInventory(reader client.Reader) prometheus.Collector {
-	return inventory{cached: reader, size: prometheus.NewDesc("agent_sandbox_warmpool_size",
+// NewInventory returns the collector of agent_sandbox_warmpool_size; it lists from reader, a cache, and asks which of
+// the members that are Ready can be taken.
+func NewInventory(reader client.Reader, members Members) prometheus.Collector {
+	return inventory{cached: reader, members: members, size: prometheus.NewDesc("agent_sandbox_warmpool_size",
 		"Members of a pool that nobody has deleted, by status: ready, pending, succeeded, failed.",
 		[]string{"namespace", "warmpool_name", "sandbox_template", "sandbox_status"}, nil)}
 }
@@ -61,7 +63,7 @@ func (i inventory) Collect(metrics chan<- prometheus.Metric) {
 			return
 		}
 	}
-	counts := countMembers(sandboxes.Items)
+	counts := i.countMembers(sandboxes.Items)
 	for n := range pools.Items {
 		pool := &pools.Items[n]
 		for _, status := range standings() {
@@ -72,7 +74,7 @@ func (i inventory) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // countMembers counts by the UID of the pool: what else a Sandbox says of itself makes no time series.
-func countMembers(sandboxes []sandboxv1beta1.Sandbox) map[types.UID]map[standing]int {
+func (i inventory) countMembers(sandboxes []sandboxv1beta1.Sandbox) map[types.UID]map[standing]int {
 	counts := map[types.UID]map[standing]int{}
 	for n := range sandboxes {
 		sandbox := &sandboxes[n]
@@ -83,15 +85,15 @@ func countMembers(sandboxes []sandboxv1beta1.Sandbox) map[types.UID]map[standing
 		if counts[pool.UID] == nil {
 			counts[pool.UID] = map[standing]int{}
 		}
-		counts[pool.UID][standingOf(sandbox)]++
+		counts[pool.UID][i.standingOf(sandbox)]++
 	}
 	return counts
 }
 
-func standingOf(member *sandboxv1beta1.Sandbox) standing {
+func (i inventory) standingOf(member *sandboxv1beta1.Sandbox) standing {
 	finished := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionFinished)
 	switch {
-	case isReady(member):
+	case isStarted(member) && isAdmitted(member, i.members):
 		return standingReady
 	case finished == nil:
 		return standingPending

@@ -8,12 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/extensions/internal/candidates"
 )
 
 // listed is a cache that tells whether it was asked for copies.
@@ -41,10 +43,10 @@ func (l *listed) List(_ context.Context, into client.ObjectList, options ...clie
 }
 
 // gauges are those above zero, and how many there are in all.
-func gauges(t *testing.T, reader client.Reader) (map[string]float64, int) {
+func gauges(t *testing.T, reader client.Reader, members Members) (map[string]float64, int) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(NewInventory(reader))
+	registry.MustRegister(NewInventory(reader, members))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +85,19 @@ func TestMembersAreCountedByPoolAndStatus(t *testing.T) {
 		ended(sandboxv1beta1.ReasonPodSucceeded), ended(sandboxv1beta1.ReasonPodFailed), leaving,
 		owner(func(ref *metav1.OwnerReference) { ref.UID = "forged" }), owner(func(ref *metav1.OwnerReference) { ref.Kind = "SandboxClaim" }),
 		func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences = nil },
+		func(s *sandboxv1beta1.Sandbox) { s.Status.NodeName = "cordoned" },
 	} {
 		boxes = append(boxes, *member(n, change))
 	}
+	members := candidates.New()
+	members.ObserveNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "cordoned"}, Spec: corev1.NodeSpec{Unschedulable: true}})
 	reader := &listed{sandboxes: boxes, pools: []extensionsv1beta1.SandboxWarmPool{
 		*poolOf(5), *poolOf(0, func(p *extensionsv1beta1.SandboxWarmPool) { p.Name, p.UID = "empty", "uid-empty" }),
 	}}
-	got, all := gauges(t, reader)
+	got, all := gauges(t, reader, members)
 	const of = "agent_sandbox_warmpool_size namespace=ns sandbox_status="
 	const in = " sandbox_template=agent warmpool_name=pool"
-	want := map[string]float64{of + "ready" + in: 2, of + "pending" + in: 3, of + "succeeded" + in: 1, of + "failed" + in: 1}
+	want := map[string]float64{of + "ready" + in: 2, of + "pending" + in: 4, of + "succeeded" + in: 1, of + "failed" + in: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("gauges (-want +got):\n%s", diff)
 	}
@@ -103,7 +108,7 @@ func TestMembersAreCountedByPoolAndStatus(t *testing.T) {
 
 func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(NewInventory(&listed{err: errors.New("no cache")}))
+	registry.MustRegister(NewInventory(&listed{err: errors.New("no cache")}, candidates.New()))
 	if _, err := registry.Gather(); err == nil {
 		t.Error("the scrape says nothing")
 	}

@@ -42,6 +42,8 @@ func (r *Reconciler) observe(ctx context.Context, pool *extensionsv1beta1.Sandbo
 	if err := r.observeMembers(ctx, &s); err != nil {
 		return s, err
 	}
+	s.arrived = r.arrivals.Last(pool.UID, s.templateHash)
+	s.closed = r.closedOff(s)
 	orphans, err := index.OrphansOfPool(ctx, r.client, pool.Namespace, pool.Name)
 	if err != nil {
 		return s, err
@@ -84,6 +86,17 @@ func (r *Reconciler) observeMembers(ctx context.Context, s *seen) error {
 		}
 	}
 	return nil
+}
+
+// closedOff are the members that are Ready on a node that nobody is handed out from, and since when.
+func (r *Reconciler) closedOff(s seen) map[types.UID]time.Time {
+	var closed []types.UID
+	for _, member := range s.standing() {
+		if isStarted(member) && !isAdmitted(member, r.members) {
+			closed = append(closed, member.UID)
+		}
+	}
+	return r.closures.Since(s.pool.UID, closed, s.now)
 }
 
 // lookFor asks the API server for a member that may have been made.

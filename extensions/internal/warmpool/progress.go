@@ -33,7 +33,7 @@ func progressingCondition(s seen, limits Limits, d done) metav1.Condition {
 	}
 	for _, member := range s.standing() {
 		switch {
-		case isReady(member) || !isHeld(member):
+		case !isHeld(member):
 		case isRefused(member):
 			return noProgress(extensionsv1beta1.ReasonSandboxTemplateError, told(member, sandboxv1beta1.ConditionReady))
 		case isBlocked(member):
@@ -45,7 +45,15 @@ func progressingCondition(s seen, limits Limits, d done) metav1.Condition {
 	if s.isStuck(limits) {
 		return noProgress(extensionsv1beta1.ReasonWarmPoolNotProgressing, stuckMessage(s))
 	}
-	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing + orphansNote(s.orphans)}
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: extensionsv1beta1.ReasonWarmPoolProgressing, Message: messageProgressing + closedNote(len(s.closed)) + orphansNote(s.orphans)}
+}
+
+// closedNote reports the members that are Ready and serve nobody.
+func closedNote(count int) string {
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; members on nodes that are cordoned, not ready or being emptied, which no claim is given: %d", count)
 }
 
 // orphansNote reports the Sandboxes that are ignored.
@@ -89,7 +97,7 @@ func (s seen) isStuck(limits Limits) bool {
 	ready := 0
 	for _, member := range s.standing() {
 		switch {
-		case isReady(member):
+		case isStarted(member):
 			ready++
 		case !s.isFresh(member):
 			return false
@@ -118,13 +126,13 @@ func (s seen) progressing() *metav1.Condition {
 	return meta.FindStatusCondition(s.pool.Status.Conditions, extensionsv1beta1.ConditionProgressing)
 }
 
-// lastProgress is when a member that is built from the template as it is now became Ready last; zero when none is.
+// lastProgress is when a member that is built from the template as it is now became Ready last, taken by a claim or not; zero when
+// none is known that did.
 func (s seen) lastProgress() time.Time {
-	var last time.Time
+	last := s.arrived
 	for _, member := range s.standing() {
-		ready := meta.FindStatusCondition(member.Status.Conditions, sandboxv1beta1.ConditionReady)
-		if isReady(member) && s.isFresh(member) && ready.LastTransitionTime.After(last) {
-			last = ready.LastTransitionTime.Time
+		if isStarted(member) && s.isFresh(member) && readySince(member).After(last) {
+			last = readySince(member)
 		}
 	}
 	return last
@@ -134,7 +142,7 @@ func (s seen) lastProgress() time.Time {
 func (s seen) longestUnready() *sandboxv1beta1.Sandbox {
 	var longest *sandboxv1beta1.Sandbox
 	for _, member := range s.standing() {
-		if !isReady(member) && !isHeld(member) && (longest == nil || unreadySince(member).Before(unreadySince(longest))) {
+		if !isStarted(member) && !isHeld(member) && (longest == nil || unreadySince(member).Before(unreadySince(longest))) {
 			longest = member
 		}
 	}

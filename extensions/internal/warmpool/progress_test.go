@@ -18,6 +18,11 @@ func readyFor(age time.Duration) func(*sandboxv1beta1.Sandbox) {
 	return func(s *sandboxv1beta1.Sandbox) { s.Status.Conditions[0].LastTransitionTime.Time = testNow.Add(-age) }
 }
 
+// arrived lets a member have become Ready so long ago that is the pool's no more.
+func arrived(age time.Duration) func(*seen) {
+	return func(s *seen) { s.arrived = testNow.Add(-age) }
+}
+
 // A4.21: an image that cannot start is told apart from a rollout that takes its time.
 func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 	const (
@@ -52,6 +57,14 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 			seenOf(poolOf(1), with(member(1)), func(s *seen) { s.orphans = []string{"a", "b"} }), progressing,
 			messageProgressing + `; 2 Sandboxes have its label and no owner, "a" among them: they are ignored`,
 		},
+		"one with members on a closed node": {
+			seenOf(poolOf(2), with(member(1), member(2)), closedFor(time.Minute, member(2))), progressing,
+			messageProgressing + "; members on nodes that are cordoned, not ready or being emptied, which no claim is given: 1",
+		},
+		"which are no sign that the others cannot start": {
+			seenOf(poolOf(2), with(member(1, readyFor(time.Hour)), waiting(2, time.Minute)), closedFor(time.Hour, member(1))), progressing,
+			messageProgressing + "; members on nodes that are cordoned, not ready or being emptied, which no claim is given: 1",
+		},
 		"an empty one that is filled":    {seenOf(poolOf(1)), progressing, messageProgressing},
 		"one whose members take a while": {seenOf(poolOf(2), with(member(1, readyFor(time.Hour)), waiting(2, time.Minute))), progressing, messageProgressing},
 		"a member has had its time":      {seenOf(poolOf(1), with(waiting(1, 6*time.Minute))), stuck, pending},
@@ -70,6 +83,16 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 		},
 		"one that was ready before is none of them": {
 			seenOf(poolOf(2, said(stuck)), with(member(1, readyFor(time.Hour)), waiting(2, time.Second))), stuck, pending,
+		},
+		"or was, and is taken already": {
+			seenOf(poolOf(2, said(stuck)), with(waiting(2, time.Second)), arrived(time.Second)), progressing, messageProgressing,
+		},
+		"not one that was taken before": {seenOf(poolOf(2, said(stuck)), with(waiting(2, time.Second)), arrived(time.Hour)), stuck, pending},
+		"a member has had its time in which others were taken": {
+			seenOf(poolOf(2), with(waiting(1, 6*time.Minute)), arrived(time.Minute)), progressing, messageProgressing,
+		},
+		"but for that they have to be newer than its time": {
+			seenOf(poolOf(2), with(waiting(1, 6*time.Minute)), arrived(time.Hour)), stuck, pending,
 		},
 		"or the template is another":       {seenOf(poolOf(1, said(stuck)), with(waiting(1, time.Second, stale))), progressing, messageProgressing},
 		"or fewer are wanted":              {seenOf(poolOf(0, said(stuck))), progressing, messageProgressing},

@@ -92,7 +92,7 @@ func desiredStatus(s seen, limits Limits, d done) extensionsv1beta1.SandboxWarmP
 		ObservedGeneration: s.pool.Generation,
 	}
 	for _, member := range s.standing() {
-		if isReady(member) {
+		if s.isReady(member) {
 			status.ReadyReplicas++
 			if s.template != nil && s.isFresh(member) {
 				status.UpdatedReadyReplicas++

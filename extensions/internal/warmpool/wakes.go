@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -16,6 +17,7 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/index"
 	"sigs.k8s.io/agent-sandbox/shared/names"
+	"sigs.k8s.io/agent-sandbox/shared/ownership"
 )
 
 // PoolChanged says whether an update of a pool is one to act on: of its spec, or of a status that this process did not write last.
@@ -30,6 +32,19 @@ func (r *Reconciler) PoolChanged(e event.UpdateEvent) bool {
 	}
 	status, err := names.Fingerprint(after.Status)
 	return err != nil || !r.echoes.IsEcho(after.UID, status)
+}
+
+// SeeMember remembers a member that is Ready, and lets every event through. It comes before the event wakes the pool: when that
+// looks, a claim may have the member.
+func (r *Reconciler) SeeMember(obj client.Object) bool {
+	member, ok := obj.(*sandboxv1beta1.Sandbox)
+	if !ok || !isStarted(member) {
+		return true
+	}
+	if pool, pooled := ownership.ControllerOf(member, index.PoolKind()); pooled {
+		r.arrivals.Tell(pool.UID, member.Labels[extensionsv1beta1.LabelTemplateHash], readySince(member))
+	}
+	return true
 }
 
 // ThoseOfTemplate are the pools that name a template.
@@ -64,6 +79,17 @@ func (r *Reconciler) ThoseOfOrphan(ctx context.Context, sandbox client.Object) [
 		}
 	}
 	return requests
+}
+
+// wakeByNodes adds the pools to the queue of which members can be taken no more, or again, since a node has changed. The queue
+// takes them without waiting, so that what tells of nodes is not held up.
+func (r *Reconciler) wakeByNodes(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.members.OnNodes(func(pools []types.NamespacedName) {
+		for _, pool := range pools {
+			queue.Add(reconcile.Request{NamespacedName: pool})
+		}
+	})
+	return nil
 }
 
 // PoolOfClaim is the pool that a claim names: it may have given way to that claim.

@@ -137,6 +137,10 @@ func TestAClaimThatStartsColdSaysWhy(t *testing.T) {
 			w.checkColdStart(t, claim, tc.reason)
 		})
 	}
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
+	if made := w.writes.Counts()["POST networkpolicies"]; made != 2 {
+		t.Errorf("%d NetworkPolicies were made, and two templates want one each (A2.3)", made)
+	}
 }
 
 // checkColdStart waits until a claim has its Sandbox, and wants it to give that reason for a cold start; none: it is warm.

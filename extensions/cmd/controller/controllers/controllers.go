@@ -118,6 +118,8 @@ func New(members *candidates.Candidates, around Surroundings, settings Settings)
 			Yields:     pacer.New[types.UID](),
 			Statuses:   pacer.New[types.UID](),
 			Losses:     warmpool.NewLosses(settings.ReplenishDelay),
+			Arrivals:   warmpool.NewArrivals(),
+			Closures:   warmpool.NewClosures(),
 			Limits:     warmpool.Limits{Batch: settings.Batch, Grace: settings.Grace, Recheck: settings.Recheck},
 			Evictable:  settings.Evictable,
 			Suffix:     around.Suffix,

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,8 +118,16 @@ func TestAPoolIsScaled(t *testing.T) {
 	}
 	edit(w, pool, func(p *extensionsv1beta1.SandboxWarmPool) { *p.Spec.Replicas = 0 })
 	w.filled(pool)
-	if status := asJSON(pool.Status); pool.Status.ReadyReplicas != 0 || len(w.sandboxes(nil)) != 0 {
-		t.Errorf("status %s", status)
+	if len(w.sandboxes(nil)) != 0 {
+		t.Errorf("status %s", asJSON(pool.Status))
+	}
+	stored := &unstructured.Unstructured{}
+	stored.SetGroupVersionKind(extensionsv1beta1.GroupVersion.WithKind(extensionsv1beta1.SandboxWarmPoolKind))
+	w.must("reading the pool as it is stored", w.user.Get(context.Background(), client.ObjectKeyFromObject(pool), stored))
+	for _, field := range []string{"replicas", "readyReplicas", "updatedReadyReplicas"} {
+		if count, there, err := unstructured.NestedInt64(stored.Object, "status", field); !there || count != 0 || err != nil {
+			t.Errorf("%s is there: %v, with %d, error %v", field, there, count, err)
+		}
 	}
 }
 
@@ -163,6 +172,7 @@ func TestAPoolThatFindsNoNodeWaits(t *testing.T) {
 		}
 		return nil
 	})
+	w.awaitEvent(corev1.EventTypeWarning, extensionsv1beta1.ReasonWarmPoolNotProgressing, "0/3 nodes are available")
 	testkit.Throughout(t, 3*time.Second, "the member stays past its time", func() error {
 		if box := w.sandbox(member.Name); box.UID != member.UID || box.DeletionTimestamp != nil {
 			return fmt.Errorf("it was replaced by %s", box.UID)
@@ -253,13 +263,7 @@ func TestAMemberOnACordonedNodeIsNotTaken(t *testing.T) {
 	pool := w.pool("pool", 1)
 	w.filled(pool)
 	member := w.sandboxes(nil)[0]
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Spec: corev1.NodeSpec{Unschedulable: true}}
-	w.must("making a cordoned node", w.user.Create(context.Background(), node))
-	t.Cleanup(func() {
-		if err := w.user.Delete(context.Background(), node); err != nil {
-			t.Errorf("deleting the node: %v", err)
-		}
-	})
+	w.node(cordoned)
 	testkit.Eventually(t, "a claim starts cold", func() error {
 		name := fmt.Sprintf("claim-%d", time.Now().UnixNano())
 		if box := w.bound(w.claim(name)); box.Name != name {

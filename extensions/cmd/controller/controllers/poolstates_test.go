@@ -146,6 +146,36 @@ func TestAPoolThatCannotStartSaysSo(t *testing.T) {
 	}
 }
 
+// A4.21: a pool whose members become Ready and are taken at once comes nearer to nothing, and works all the same.
+func TestAPoolWhoseMembersAreTakenAtOnceProgresses(t *testing.T) {
+	w := newWorld(t)
+	w.startControllers(testSettings())
+	w.template("agent", func(t *extensionsv1beta1.SandboxTemplate) {
+		t.Spec.PodTemplate.Metadata.Annotations = map[string]string{heldAnnotation: "yes"}
+	})
+	pool := w.pool("pool", 2)
+	testkit.Eventually(t, "the pool has its members", func() error { return w.hasMembers(pool, 2) })
+	w.progresses(pool, metav1.ConditionTrue, extensionsv1beta1.ReasonWarmPoolProgressing, "")
+	before := pool.DeepCopy()
+	meta.SetStatusCondition(&pool.Status.Conditions, metav1.Condition{
+		Type: extensionsv1beta1.ConditionProgressing, Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonWarmPoolNotProgressing, Message: "as before",
+	})
+	w.must("telling that the pool is stuck", w.user.Status().Patch(t.Context(), pool, client.MergeFrom(before)))
+	w.progresses(pool, metav1.ConditionFalse, extensionsv1beta1.ReasonWarmPoolNotProgressing, "Members do not become Ready: ")
+	taken := w.members(pool)[0]
+	w.must("making a member ready", w.becomeReady(t.Context(), &taken, "10.0.0.9"))
+	edit(w, &taken, func(s *sandboxv1beta1.Sandbox) {
+		s.OwnerReferences[0].Kind, s.OwnerReferences[0].Name, s.OwnerReferences[0].UID = extensionsv1beta1.SandboxClaimKind, "claim", "uid-claim"
+	})
+	w.progresses(pool, metav1.ConditionTrue, extensionsv1beta1.ReasonWarmPoolProgressing, "")
+	testkit.Throughout(t, 2*time.Second, "it goes on to say so", func() error {
+		if w.get(pool); !meta.IsStatusConditionTrue(pool.Status.Conditions, extensionsv1beta1.ConditionProgressing) || pool.Status.ReadyReplicas != 0 {
+			return fmt.Errorf("status %s", asJSON(pool.Status))
+		}
+		return nil
+	})
+}
+
 // A3.16: whose a member is, group, kind and UID say: one whose owner reference an older release wrote is a member.
 func TestAMemberOfAnOlderVersionIsOne(t *testing.T) {
 	w := newWorld(t)

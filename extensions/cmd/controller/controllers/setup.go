@@ -83,7 +83,7 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 	if !settings.ClaimEvents {
 		claimEvents = events.Discard()
 	}
-	counted, err := register(settings.Metrics, mgr.GetClient())
+	counted, err := register(settings.Metrics, mgr.GetClient(), members)
 	if err != nil {
 		return err
 	}
@@ -107,12 +107,12 @@ func tracerOr(given trace.Tracer) trace.Tracer {
 	return given
 }
 
-// register adds the metrics of pools, which are read from a cache, and those of claims.
-func register(registry prometheus.Registerer, cached client.Reader) (*claim.Metrics, error) {
+// register adds the metrics of pools, which are read from a cache and from the members that can be taken, and those of claims.
+func register(registry prometheus.Registerer, cached client.Reader, members *candidates.Candidates) (*claim.Metrics, error) {
 	if registry == nil {
 		registry = prometheus.NewRegistry()
 	}
-	if err := registry.Register(warmpool.NewInventory(cached)); err != nil {
+	if err := registry.Register(warmpool.NewInventory(cached, members)); err != nil {
 		return nil, fmt.Errorf("registering the sizes of pools: %w", err)
 	}
 	return claim.NewMetrics(registry)

@@ -155,6 +155,13 @@ func (w world) makeReady(ctx context.Context, box *sandboxv1beta1.Sandbox, ip st
 	if held || box.DeletionTimestamp != nil || len(box.Status.Conditions) > 0 {
 		return
 	}
+	err := w.becomeReady(ctx, box, ip)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && ctx.Err() == nil {
+		w.t.Errorf("making Sandbox %s ready: %v", box.Name, err)
+	}
+}
+
+func (w world) becomeReady(ctx context.Context, box *sandboxv1beta1.Sandbox, ip string) error {
 	body, err := apply.Status(box.UID, box.Status, sandboxv1beta1.SandboxStatus{
 		PodIPs: []string{ip}, NodeName: "node-1",
 		Conditions: []metav1.Condition{{
@@ -162,12 +169,10 @@ func (w world) makeReady(ctx context.Context, box *sandboxv1beta1.Sandbox, ip st
 			Message: "Pod is Ready", ObservedGeneration: box.Generation, LastTransitionTime: metav1.Now(),
 		}},
 	})
-	if err == nil {
-		err = w.user.Status().Patch(ctx, box.DeepCopy(), client.RawPatch(types.JSONPatchType, body))
+	if err != nil {
+		return err
 	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) && ctx.Err() == nil {
-		w.t.Errorf("making Sandbox %s ready: %v", box.Name, err)
-	}
+	return w.user.Status().Patch(ctx, box.DeepCopy(), client.RawPatch(types.JSONPatchType, body))
 }
 
 func (w world) must(what string, err error) {

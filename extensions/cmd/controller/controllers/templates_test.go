@@ -167,13 +167,16 @@ func TestRulesThatAreRefusedAreTold(t *testing.T) {
 			From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/99"}}},
 		}}}
 	})
-	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyInvalid)
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyClosed)
 	if message := meta.FindStatusCondition(w.storedTemplate().Status.Conditions, extensionsv1beta1.ConditionReady).Message; !strings.Contains(message, "10.0.0.0/99") {
 		t.Errorf("the message is %q", message)
 	}
-	w.awaitPolicy("nothing goes in or out", func(p *networkingv1.NetworkPolicy) bool {
+	shut := func(p *networkingv1.NetworkPolicy) bool {
 		return p != nil && len(p.Spec.Ingress)+len(p.Spec.Egress) == 0 && len(p.Spec.PolicyTypes) == 2
-	})
+	}
+	w.awaitPolicy("nothing goes in or out", shut)
+	w.editPolicy(func(p *networkingv1.NetworkPolicy) { p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}} })
+	w.awaitPolicy("what somebody opens is closed again", shut)
 	testkit.Throughout(t, time.Second, "each is tried once", func() error {
 		if tries := w.writes.Counts()["POST networkpolicies"]; tries != 2 {
 			return fmt.Errorf("%d tries: %v", tries, w.writes.Counts())
@@ -183,6 +186,29 @@ func TestRulesThatAreRefusedAreTold(t *testing.T) {
 	w.editTemplate(func(s *extensionsv1beta1.SandboxTemplateSpec) { s.NetworkPolicy = nil })
 	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
 	w.awaitPolicy("the secure default holds", func(p *networkingv1.NetworkPolicy) bool { return len(p.Spec.Ingress) == 1 && len(p.Spec.Egress) == 1 })
+}
+
+// Where rules held before, they go on to hold, and what is edited beside them is put right.
+func TestFormerRulesHoldWhileOthersAreRefused(t *testing.T) {
+	w := templateWorld(t)
+	w.template("agent")
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
+	former := w.policy()
+	w.editTemplate(func(s *extensionsv1beta1.SandboxTemplateSpec) {
+		s.NetworkPolicy = &extensionsv1beta1.NetworkPolicySpec{Egress: []networkingv1.NetworkPolicyEgressRule{{
+			To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/99"}}},
+		}}}
+	})
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyInvalid)
+	w.editPolicy(func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector.MatchLabels, p.Labels = nil, nil })
+	w.awaitPolicy("the former rules hold, for the Pods of the template", func(p *networkingv1.NetworkPolicy) bool {
+		return equality.Semantic.DeepEqual(p.Spec, former.Spec) && equality.Semantic.DeepEqual(p.Labels, former.Labels)
+	})
+	w.must("deleting the policy", w.user.Delete(context.Background(), former))
+	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyClosed)
+	w.awaitPolicy("with the former rules gone nothing goes in or out", func(p *networkingv1.NetworkPolicy) bool {
+		return p != nil && len(p.Spec.Ingress)+len(p.Spec.Egress) == 0
+	})
 }
 
 func (w world) awaitEvent(kind, reason, mention string) {
