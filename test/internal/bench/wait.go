@@ -34,6 +34,25 @@ func poll(ctx context.Context, what string, done func() (bool, error)) error {
 	}
 }
 
+// pollWhile looks until done, for as long as activity, a number that grows with everything that happens, has grown within
+// patience: what is much may take long.
+func pollWhile(ctx context.Context, activity func() int64, what string, done func() bool) error {
+	last, since := activity(), time.Now()
+	err := wait.PollUntilContextCancel(ctx, look, true, func(context.Context) (bool, error) {
+		if now := activity(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) > patience {
+			return false, fmt.Errorf("nothing has happened for %s, in which to wait for %s", patience, what)
+		}
+		return done(), nil
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // settle returns once activity, a number that grows with everything that happens, has been the same for quiet.
 func settle(ctx context.Context, activity func() (int64, error)) error {
 	last, since := int64(-1), time.Now()
@@ -49,31 +68,26 @@ func settle(ctx context.Context, activity func() (int64, error)) error {
 	})
 }
 
-// pace lets one pass at a time.
-type pace struct{ ticker *time.Ticker }
-
-// newPace returns a pace that lets one pass in every so much time; 0: all pass at once.
-func newPace(every time.Duration) pace {
-	if every == 0 {
-		return pace{}
-	}
-	return pace{time.NewTicker(every)}
+// pace lets one pass at a time, each when it is due, whatever became of those before it: who comes late lets the next come early.
+type pace struct {
+	every time.Duration
+	due   time.Time
 }
 
-func (p pace) wait(ctx context.Context) error {
-	if p.ticker == nil {
+// newPace returns a pace that lets one pass in every so much time; 0: all pass at once.
+func newPace(every time.Duration) *pace { return &pace{every: every, due: time.Now()} }
+
+func (p *pace) wait(ctx context.Context) error {
+	if p.every == 0 {
 		return ctx.Err()
 	}
+	p.due = p.due.Add(p.every)
+	timer := time.NewTimer(time.Until(p.due))
+	defer timer.Stop()
 	select {
-	case <-p.ticker.C:
+	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-func (p pace) stop() {
-	if p.ticker != nil {
-		p.ticker.Stop()
 	}
 }
