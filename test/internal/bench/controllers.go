@@ -61,11 +61,11 @@ func (p process) readAtRest(ctx context.Context) (processReading, error) {
 	if err != nil {
 		return now, err
 	}
-	err = settle(ctx, func() (int64, error) {
+	err = settle(ctx, slack, func() (int64, error) {
 		const step = 1 << 20 // smaller differences are no news
 		used, err := usage.Of(p.running.PID())
-		now.used = used
-		return used.Size / step, err
+		now.used.Size = min(now.used.Size, used.Size)
+		return now.used.Size / step, err
 	})
 	return now, err
 }

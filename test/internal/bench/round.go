@@ -184,7 +184,7 @@ func (r *round) describe(name string) string {
 
 // settle waits until neither watch nor audit log has anything new, so that late writes are counted where they belong.
 func (r *round) settle(ctx context.Context) error {
-	return settle(ctx, func() (int64, error) {
+	return settle(ctx, quiet, func() (int64, error) {
 		size, err := r.meter.size()
 		return size + r.tracker.activity(), err
 	})

@@ -49,8 +49,9 @@ func scale() benchmark {
 // phasesAmong are those beside the crowd of that place. Their names end on where, those of the same with a smaller crowd on than.
 func (s *scene) phasesAmong(place int, where, than string) []phase {
 	sandboxes := fmt.Sprintf("sandbox-%d", place)
+	among := func(ctx context.Context, r *round) ([]report.Measurement, error) { return r.beAmong(ctx, place) }
 	all := []phase{{
-		name: "create", objects: sandboxes, pods: 1, judge: judgePods, before: growCrowd(place),
+		name: "create", objects: sandboxes, pods: 1, judge: judgePods, before: among,
 		floor: step{do: s.createPair, reached: hasReadyPod, want: "a ready Pod"},
 		ours:  step{do: s.createSandbox, reached: isReady, want: "Ready=True"},
 	}, {
@@ -76,24 +77,38 @@ func (s *scene) phasesAmong(place int, where, than string) []phase {
 	return all
 }
 
-// growCrowd makes the crowd as large as it is at that place, and reads the controllers' memory with nothing going on.
-func growCrowd(place int) func(context.Context, *round) ([]report.Measurement, error) {
-	return func(ctx context.Context, r *round) ([]report.Measurement, error) {
-		if err := r.grow(ctx, r.load.crowd[place]); err != nil {
-			return nil, err
-		}
-		if r.side == floorSide {
-			return nil, r.settle(ctx)
-		}
-		if err := r.awaitMembers(ctx, r.load.pool); err != nil {
-			return nil, err
-		}
-		if err := r.settle(ctx); err != nil {
-			return nil, err
-		}
-		r.progress.say("%s: waiting for the controllers to come to rest among %d Sandboxes", r.label, r.crowd)
-		return r.readAtRest(ctx)
+// beAmong makes the crowd as large as it is at that place, and reads what the controllers need with nothing going on.
+func (r *round) beAmong(ctx context.Context, place int) ([]report.Measurement, error) {
+	if err := r.grow(ctx, r.load.crowd[place]); err != nil {
+		return nil, err
 	}
+	busy, err := r.readBusy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.settle(ctx); err != nil || r.side == floorSide {
+		return nil, err
+	}
+	if err := r.awaitMembers(ctx, r.load.pool); err != nil {
+		return nil, err
+	}
+	r.progress.say("%s: waiting for the controllers to come to rest among %d Sandboxes", r.label, r.crowd)
+	atRest, err := r.readAtRest(ctx)
+	return slices.Concat(busy, atRest), err
+}
+
+// readBusy tells how many goroutines the controllers have when the last of the crowd has come: what is put off, as Events are,
+// waits in goroutines, and so shows here.
+func (r *round) readBusy(ctx context.Context) ([]report.Measurement, error) {
+	var all []report.Measurement
+	for _, p := range r.meter.processes {
+		is, err := p.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, measured(p.label+" goroutines when the last of the crowd came", report.Count, report.Median, is.metrics.Goroutines()))
+	}
+	return all, nil
 }
 
 func (r *round) grow(ctx context.Context, to int) error {

@@ -17,6 +17,8 @@ const (
 	// quiet is how long nothing must happen until a phase counts as over. It is longer than any write of ours is held
 	// back, and Events are sent within it.
 	quiet = 1500 * time.Millisecond
+	// slack is how long the memory of a process must not fall until it counts as at rest. Go gives memory back little by little.
+	slack = 6 * time.Second
 )
 
 // poll looks until done, for patience at most. what says what was waited for.
@@ -53,8 +55,8 @@ func pollWhile(ctx context.Context, activity func() int64, what string, done fun
 	return err
 }
 
-// settle returns once activity, a number that grows with everything that happens, has been the same for quiet.
-func settle(ctx context.Context, activity func() (int64, error)) error {
+// settle returns once activity, a number that changes with everything that happens, has been the same for so long.
+func settle(ctx context.Context, quiet time.Duration, activity func() (int64, error)) error {
 	last, since := int64(-1), time.Now()
 	return poll(ctx, "the cluster to come to rest", func() (bool, error) {
 		now, err := activity()

@@ -78,8 +78,13 @@ func (m Metrics) ReconcileTimes(controller string) Histogram {
 }
 
 // Heap returns the bytes of objects on the heap of the process, garbage that nobody has collected yet included.
-func (m Metrics) Heap() float64 {
-	for _, metric := range m.families["go_memstats_heap_alloc_bytes"].GetMetric() {
+func (m Metrics) Heap() float64 { return m.gauge("go_memstats_heap_alloc_bytes") }
+
+// Goroutines returns how many goroutines the process has.
+func (m Metrics) Goroutines() float64 { return m.gauge("go_goroutines") }
+
+func (m Metrics) gauge(name string) float64 {
+	for _, metric := range m.families[name].GetMetric() {
 		return metric.GetGauge().GetValue()
 	}
 	return 0

@@ -23,6 +23,8 @@ controller_runtime_reconcile_total{controller="sandbox",result="requeue_after"} 
 controller_runtime_reconcile_total{controller="claim",result="success"} 100
 # TYPE go_memstats_heap_alloc_bytes gauge
 go_memstats_heap_alloc_bytes 1.5e+06
+# TYPE go_goroutines gauge
+go_goroutines 12
 `)
 	}))
 	defer server.Close()
@@ -39,6 +41,9 @@ go_memstats_heap_alloc_bytes 1.5e+06
 			got, err := Scrape(t.Context(), server.URL+tt.path)
 			if got.Reconciles(tt.controller) != tt.want || got.Heap() != tt.heap || (err != nil) != tt.fails {
 				t.Errorf("got %v, heap %v, %v", got.Reconciles(tt.controller), got.Heap(), err)
+			}
+			if n := got.Goroutines(); !tt.fails && n != 12 {
+				t.Errorf("%v goroutines, want 12", n)
 			}
 			if p50 := got.ReconcileTimes(tt.controller).Quantile(0.5); !math.IsNaN(p50) {
 				t.Errorf("p50 = %v, though the text tells no times", p50)
