@@ -42,7 +42,7 @@ Without --kubeconfig it starts a control plane of its own with simulated nodes, 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Root, "root", "", "the repository's root (default: the nearest directory with a go.work, upwards)")
-	flags.StringSliceVar(&o.Cases, "case", nil, "what to measure: "+strings.Join(bench.Names(), ", ")+" (default: all but scale, which takes a quarter of an hour)")
+	flags.StringSliceVar(&o.Cases, "case", nil, "what to measure: "+strings.Join(bench.Names(), ", ")+" (default: all but scale, which takes longer than all others)")
 	flags.IntVar(&o.Count, "count", o.Count, "objects in each round")
 	flags.IntVar(&o.Parallel, "parallel", o.Parallel, "objects that are under way at a time")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "turns of each side")

@@ -18,7 +18,7 @@ const (
 	// back, and Events are sent within it.
 	quiet = 1500 * time.Millisecond
 	// slack is how long the memory of a process must not fall until it counts as at rest. Go gives memory back little by little.
-	slack = 6 * time.Second
+	slack = 3 * time.Second
 )
 
 // poll looks until done, for patience at most. what says what was waited for.
