@@ -61,7 +61,7 @@ func (p process) readAtRest(ctx context.Context) (processReading, error) {
 	if err != nil {
 		return now, err
 	}
-	err = settle(ctx, slack, func() (int64, error) {
+	err = settle(ctx, slack, patience, func() (int64, error) {
 		const step = 1 << 20 // smaller differences are no news
 		used, err := usage.Of(p.running.PID())
 		now.used.Size = min(now.used.Size, used.Size)

@@ -183,8 +183,10 @@ func (r *round) describe(name string) string {
 }
 
 // settle waits until neither watch nor audit log has anything new, so that late writes are counted where they belong.
-func (r *round) settle(ctx context.Context) error {
-	return settle(ctx, quiet, func() (int64, error) {
+func (r *round) settle(ctx context.Context) error { return r.settleWithin(ctx, patience) }
+
+func (r *round) settleWithin(ctx context.Context, patience time.Duration) error {
+	return settle(ctx, quiet, patience, func() (int64, error) {
 		size, err := r.meter.size()
 		return size + r.tracker.activity(), err
 	})

@@ -16,7 +16,9 @@ const (
 	ofClaims = 10
 	// crowdMakers is how many Sandboxes of the crowd are made at a time.
 	crowdMakers = 50
-	thousand    = 1000.0
+	// putOff is how long the Events of one Sandbox may take, which are sent when the others have come.
+	putOff   = 200 * time.Millisecond
+	thousand = 1000.0
 )
 
 // scale is one thing at a time among few Sandboxes, and then the same among many: what it takes must not depend on how many
@@ -86,7 +88,7 @@ func (r *round) beAmong(ctx context.Context, place int) ([]report.Measurement, e
 	if err != nil {
 		return nil, err
 	}
-	if err := r.settle(ctx); err != nil || r.side == floorSide {
+	if err := r.settleWithin(ctx, patience+time.Duration(r.crowd)*putOff); err != nil || r.side == floorSide {
 		return nil, err
 	}
 	if err := r.awaitMembers(ctx, r.load.pool); err != nil {

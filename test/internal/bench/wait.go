@@ -23,6 +23,11 @@ const (
 
 // poll looks until done, for patience at most. what says what was waited for.
 func poll(ctx context.Context, what string, done func() (bool, error)) error {
+	return pollFor(ctx, patience, what, done)
+}
+
+// pollFor looks until done, for so long at most. what says what was waited for.
+func pollFor(ctx context.Context, patience time.Duration, what string, done func() (bool, error)) error {
 	err := wait.PollUntilContextTimeout(ctx, look, patience, true, func(context.Context) (bool, error) { return done() })
 	switch {
 	case err == nil:
@@ -55,10 +60,11 @@ func pollWhile(ctx context.Context, activity func() int64, what string, done fun
 	return err
 }
 
-// settle returns once activity, a number that changes with everything that happens, has been the same for so long.
-func settle(ctx context.Context, quiet time.Duration, activity func() (int64, error)) error {
+// settle returns once activity, a number that changes with everything that happens, has been the same for quiet. It waits for
+// patience at most.
+func settle(ctx context.Context, quiet, patience time.Duration, activity func() (int64, error)) error {
 	last, since := int64(-1), time.Now()
-	return poll(ctx, "the cluster to come to rest", func() (bool, error) {
+	return pollFor(ctx, patience, "the cluster to come to rest", func() (bool, error) {
 		now, err := activity()
 		if err != nil {
 			return false, err
