@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ const (
 )
 
 func newCommand() *cobra.Command {
-	o := bench.Options{Count: 300, Parallel: 50, Rounds: 2, Nodes: devcluster.DefaultNodes}
+	o := bench.Options{Count: 300, Parallel: 50, Rounds: 2, Duration: time.Minute, Scale: 10_000, Nodes: devcluster.DefaultNodes}
 	output := table
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -32,6 +33,7 @@ does.
 Without --kubeconfig it starts a control plane of its own with simulated nodes, and takes it down again.`,
 		Example: `  bench --count 300 --parallel 50 --rounds 3
   bench --case claims-burst,claims-unloaded
+  bench --case scale --scale 50000 --rounds 1
   bench -o json > figures.json`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
@@ -40,11 +42,13 @@ Without --kubeconfig it starts a control plane of its own with simulated nodes, 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.Root, "root", "", "the repository's root (default: the nearest directory with a go.work, upwards)")
-	flags.StringSliceVar(&o.Cases, "case", nil, "what to measure: "+strings.Join(bench.Names(), ", ")+" (default: all)")
+	flags.StringSliceVar(&o.Cases, "case", nil, "what to measure: "+strings.Join(bench.Names(), ", ")+" (default: all but scale, which takes longer than all others)")
 	flags.IntVar(&o.Count, "count", o.Count, "objects in each round")
 	flags.IntVar(&o.Parallel, "parallel", o.Parallel, "objects that are under way at a time")
 	flags.IntVar(&o.Rounds, "rounds", o.Rounds, "turns of each side")
-	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "simulated nodes of a control plane of its own")
+	flags.DurationVar(&o.Duration, "duration", o.Duration, "how long claims keep coming in claims-sustained")
+	flags.IntVar(&o.Scale, "scale", o.Scale, "Sandboxes that the case scale ends with; it begins with a hundredth of them")
+	flags.IntVar(&o.Nodes, "nodes", o.Nodes, "simulated nodes of a control plane of its own; more if the Pods need more")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "an existing cluster, on which no Agent Sandbox controller works")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "the audit log of that cluster's API server, if it is on this machine; requests are not counted without")
 	flags.StringArrayVar(&o.ControllerArgs, "controller-arg", nil, "a flag for both controllers, as --sandbox-concurrent-workers=10; may be repeated")

@@ -20,10 +20,19 @@ func TestEveryBenchmarkIsWhole(t *testing.T) {
 		if b.summary == "" || b.floor == "" || b.ours == "" || len(b.controllers) == 0 {
 			t.Errorf("%s does not say what it is: %+v", b.name, b)
 		}
-		if l := b.load(Options{Count: 1, Parallel: 1}); l.count < 1 || l.parallel < 1 {
+		l := b.load(Options{Count: 1, Parallel: 1, Duration: 1, Scale: 1})
+		if len(b.against) > 0 {
+			l = b.fit(l, make([]float64, len(b.against)))
+		}
+		if l.count < 1 || l.parallel < 1 {
 			t.Errorf("%s does nothing with --count=1 --parallel=1: %+v", b.name, l)
 		}
-		for _, p := range b.phases(&scene{}) {
+		var before []string
+		for _, p := range b.phases(&scene{load: l}) {
+			if p.than != "" && !slices.Contains(before, p.than) {
+				t.Errorf("%s, phase %q: comes after %v, and so not after %q", b.name, p.name, before, p.than)
+			}
+			before = append(before, p.name)
 			if p.judge == nil || p.figures == nil {
 				t.Errorf("%s, phase %q: nobody judges it, or tells of it", b.name, p.name)
 			}
@@ -48,13 +57,15 @@ func TestOptionsAreRefusedByTheNameOfTheFlag(t *testing.T) {
 		{"no objects", func(o *Options) { o.Count = 0 }, "--count=0"},
 		{"none at a time", func(o *Options) { o.Parallel = 0 }, "--parallel=0"},
 		{"no rounds", func(o *Options) { o.Rounds = -1 }, "--rounds=-1"},
+		{"no time", func(o *Options) { o.Duration = 0 }, "--duration=0s"},
+		{"nobody to be among", func(o *Options) { o.Scale = 0 }, "--scale=0"},
 		{"no nodes", func(o *Options) { o.Nodes = 0 }, "--nodes=0"},
 		{"a log of a cluster of its own", func(o *Options) { o.AuditLog = "x" }, "--audit-log=x"},
 		{"a log of an existing cluster", func(o *Options) { o.AuditLog, o.Kubeconfig = "x", "y" }, ""},
 		{"nowhere for progress", func(o *Options) { o.Progress = nil }, "no writer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := Options{Count: 1, Parallel: 1, Rounds: 1, Nodes: 1, Progress: io.Discard}
+			o := Options{Count: 1, Parallel: 1, Rounds: 1, Duration: 1, Scale: 1, Nodes: 1, Progress: io.Discard}
 			tt.mutate(&o)
 			err := o.validate()
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

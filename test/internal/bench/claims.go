@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -74,6 +75,28 @@ func claimsDrained() benchmark {
 	}, judgeDrained, coldFigures)
 }
 
+// claimsSustained is claims that keep coming, at a rate that leaves room for the refill: a third of what the floor does at once.
+// Pools of three eighths of --count are those of the published figures, 113 each at 300. Claims stay until the end.
+func claimsSustained() benchmark {
+	const pools, ofCount, share = 4, 3.0 / 8, 1.0 / 3
+	return claims(benchmark{
+		name: "claims-sustained",
+		summary: "claims come for --duration on 4 pools in turn, each with a member for three eighths of --count, at a third of the rate " +
+			"of the floor of claims-burst",
+		floor: claimFloor,
+		load: func(o Options) load {
+			return load{count: 1, parallel: o.Parallel, lasts: o.Duration, pools: pools, pool: int(math.Ceil(float64(o.Count) * ofCount))}
+		},
+		against: []yardstick{{claimsBurst, floorSide, rate}, {claimsUnloaded, oursSide, latencyP50}},
+		fit: func(l load, found []float64) load {
+			l.every = time.Duration(float64(time.Second) / (found[0] * share))
+			l.count = max(1, int(l.lasts/l.every))
+			l.stock, l.unloaded = l.count, found[1]
+			return l
+		},
+	}, judgeSustained, sustainedFigures)
+}
+
 // claims completes a benchmark of one phase in which each object is a claim.
 func claims(b benchmark, judge judgment, more figures) benchmark {
 	b.ours = claimOurs
@@ -100,17 +123,20 @@ func isClaimed(v view) bool {
 		meta.IsStatusConditionTrue(v.claim.Status.Conditions, extensionsv1beta1.ConditionReady)
 }
 
+// readyMembers is how many members of the pool are Ready.
+func readyMembers(v view) int {
+	ready := 0
+	for _, member := range v.members {
+		if isTrueNow(member, extensionsv1beta1.ConditionReady) {
+			ready++
+		}
+	}
+	return ready
+}
+
 // hasMembers says whether so many members of the pool are Ready, and no other is there.
 func hasMembers(count int) func(view) bool {
-	return func(v view) bool {
-		ready := 0
-		for _, member := range v.members {
-			if isTrueNow(member, extensionsv1beta1.ConditionReady) {
-				ready++
-			}
-		}
-		return ready == count && len(v.members) == count
-	}
+	return func(v view) bool { return readyMembers(v) == count && len(v.members) == count }
 }
 
 // prepareMembers makes a template and a pool with its members. The floor makes them itself, and so many more as the warming up
@@ -123,12 +149,12 @@ func prepareMembersWithPods(ctx context.Context, s *scene, of side) error {
 }
 
 func (s *scene) prepare(ctx context.Context, of side, pods bool) error {
-	pool, err := s.createPool(ctx, s.load.pool)
+	pools, err := s.createPools(ctx, s.load.poolNames(), s.load.pool)
 	if err != nil {
 		return err
 	}
 	if of == floorSide {
-		return s.fillStock(ctx, pool, s.load.warmUp()+s.load.stock, pods)
+		return s.fillStock(ctx, pools, s.load.warmUp()+s.load.stock, pods)
 	}
 	return s.awaitMembers(ctx, s.load.pool)
 }
@@ -143,13 +169,22 @@ func recoverMembers(ctx context.Context, r *round) error {
 	return r.settle(ctx)
 }
 
-// awaitMembers waits until the pool has exactly so many members, each of them Ready.
+// awaitMembers waits until each pool has exactly so many members, all of them Ready.
 func (s *scene) awaitMembers(ctx context.Context, count int) error {
 	return poll(ctx, "the members of the pool", func() (bool, error) {
-		complete := false
-		s.tracker.look(poolName, func(v view) { complete = hasMembers(count)(v) })
+		complete := true
+		for _, pool := range s.load.poolNames() {
+			s.tracker.look(pool, func(v view) { complete = complete && hasMembers(count)(v) })
+		}
 		return complete, nil
 	})
+}
+
+// makeClaim creates a claim on the pool whose turn it is.
+func (s *scene) makeClaim(ctx context.Context, name string) (*extensionsv1beta1.SandboxClaim, error) {
+	pools := s.load.poolNames()
+	turn := s.claimed.Add(1) % int64(len(pools))
+	return s.postClaim(ctx, name, pools[turn])
 }
 
 // claimAndBind is what the floor does about a claim: with a Sandbox of its stock, or with one that it makes now.

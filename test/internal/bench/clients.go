@@ -104,25 +104,29 @@ func createBy(ctx context.Context, client rest.Interface, sandbox *sandboxv1beta
 	return created, nil
 }
 
-func (c clients) makeClaim(ctx context.Context, name string) (*extensionsv1beta1.SandboxClaim, error) {
+func (c clients) postClaim(ctx context.Context, name, pool string) (*extensionsv1beta1.SandboxClaim, error) {
 	created := &extensionsv1beta1.SandboxClaim{}
-	err := c.extensions.Post().Namespace(namespace).Resource(claimResource).Body(desiredClaim(name)).Do(ctx).Into(created)
+	err := c.extensions.Post().Namespace(namespace).Resource(claimResource).Body(desiredClaim(name, pool)).Do(ctx).Into(created)
 	if err != nil {
 		return nil, fmt.Errorf("creating claim %q: %w", name, err)
 	}
 	return created, nil
 }
 
-// createPool makes the template and the pool.
-func (c clients) createPool(ctx context.Context, replicas int) (*extensionsv1beta1.SandboxWarmPool, error) {
+// createPools makes the template, and pools of so many members each.
+func (c clients) createPools(ctx context.Context, names []string, replicas int) ([]*extensionsv1beta1.SandboxWarmPool, error) {
 	if err := c.extensions.Post().Namespace(namespace).Resource(templateResource).Body(desiredTemplate()).Do(ctx).Error(); err != nil {
 		return nil, fmt.Errorf("creating a SandboxTemplate: %w", err)
 	}
-	pool := &extensionsv1beta1.SandboxWarmPool{}
-	if err := c.extensions.Post().Namespace(namespace).Resource(poolResource).Body(desiredPool(replicas)).Do(ctx).Into(pool); err != nil {
-		return nil, fmt.Errorf("creating a SandboxWarmPool: %w", err)
+	var pools []*extensionsv1beta1.SandboxWarmPool
+	for _, name := range names {
+		pool := &extensionsv1beta1.SandboxWarmPool{}
+		if err := c.extensions.Post().Namespace(namespace).Resource(poolResource).Body(desiredPool(name, replicas)).Do(ctx).Into(pool); err != nil {
+			return nil, fmt.Errorf("creating SandboxWarmPool %q: %w", name, err)
+		}
+		pools = append(pools, pool)
 	}
-	return pool, nil
+	return pools, nil
 }
 
 func (c clients) setMode(ctx context.Context, name string, mode sandboxv1beta1.OperatingMode) error {
@@ -147,34 +151,12 @@ func (c clients) createPod(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-func (c clients) deletePod(ctx context.Context, name string) error {
-	if err := c.kubernetes.CoreV1().Pods(namespace).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		return fmt.Errorf("deleting Pod %q: %w", name, err)
-	}
-	return nil
-}
-
 // deletePools asks for the end of every pool and template: nothing is made after that.
 func (c clients) deletePools(ctx context.Context) error {
 	for _, resource := range []string{poolResource, templateResource} {
 		if err := c.extensions.Delete().Namespace(namespace).Resource(resource).Do(ctx).Error(); err != nil {
 			return fmt.Errorf("deleting all %s: %w", resource, err)
 		}
-	}
-	return nil
-}
-
-// deleteAll asks for the end of every claim, Sandbox and Pod.
-func (c clients) deleteAll(ctx context.Context) error {
-	if err := c.extensions.Delete().Namespace(namespace).Resource(claimResource).Do(ctx).Error(); err != nil {
-		return fmt.Errorf("deleting all claims: %w", err)
-	}
-	if err := c.sandboxes.Delete().Namespace(namespace).Resource(sandboxResource).Do(ctx).Error(); err != nil {
-		return fmt.Errorf("deleting all Sandboxes: %w", err)
-	}
-	err := c.kubernetes.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("deleting all Pods: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/usage"
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
@@ -42,15 +43,31 @@ type process struct {
 }
 
 func (p process) read(ctx context.Context) (processReading, error) {
-	used, err := usage.Of(p.running.PID())
-	r := processReading{used: used, reconciles: map[string]float64{}}
-	failures := []error{err}
-	for _, reconciler := range p.reconcilers {
-		n, err := usage.Reconciles(ctx, p.running.MetricsURL(), reconciler)
-		r.reconciles[reconciler] = n
-		failures = append(failures, err)
+	used, unread := usage.Of(p.running.PID())
+	metrics, unscraped := usage.Scrape(ctx, p.running.MetricsURL())
+	return processReading{used: used, metrics: metrics}, errors.Join(unread, unscraped)
+}
+
+// readAtRest has the garbage of the process collected, and reads it once the memory has gone back to the system.
+func (p process) readAtRest(ctx context.Context) (processReading, error) {
+	if err := usage.Touch(ctx, p.running.HeapURL()); err != nil {
+		return processReading{}, err
 	}
-	return r, errors.Join(failures...)
+	// A first collection only ends what earlier ones had spared; the second frees it.
+	if err := usage.Touch(ctx, p.running.HeapURL()); err != nil {
+		return processReading{}, err
+	}
+	now, err := p.read(ctx)
+	if err != nil {
+		return now, err
+	}
+	err = settle(ctx, slack, patience, func() (int64, error) {
+		const step = 1 << 20 // smaller differences are no news
+		used, err := usage.Of(p.running.PID())
+		now.used.Size = min(now.used.Size, used.Size)
+		return now.used.Size / step, err
+	})
+	return now, err
 }
 
 // startAll starts controllers; those that run must be stopped, even after an error.
@@ -58,7 +75,7 @@ func (t turn) startAll(ctx context.Context, wanted []controller) ([]process, err
 	var running []process
 	for _, c := range wanted {
 		started, err := install.StartController(ctx, t.config, install.ControllerOptions{
-			Binary: t.binaries[c.deployment], ServiceAccount: c.deployment, Args: t.options.ControllerArgs, Log: io.Discard,
+			Binary: t.binaries[c.deployment], ServiceAccount: c.deployment, Args: slices.Concat(t.benchmark.args, t.options.ControllerArgs), Log: io.Discard,
 		})
 		if err != nil {
 			return running, fmt.Errorf("%s: %w", c.deployment, err)

@@ -26,6 +26,35 @@ func judgeWarm(r *round, p phase, c costs) []error {
 	if warm := len(r.launched(sandboxv1beta1.LaunchTypeWarm)); warm != len(r.names) {
 		all = append(all, fmt.Errorf("%d of %d claims got a member of the pool", warm, len(r.names)))
 	}
+	return append(all, judgeCosts(r, c)...)
+}
+
+// judgeSustained holds a case in which a pool is refilled while claims come: where it keeps up, to what a warm claim may cost.
+// That a pool was drained is no fault by itself, for it is a matter of time; that it was left aside is one.
+func judgeSustained(r *round, p phase, c costs) []error {
+	all := judgeClaims(r, p, c)
+	cold := len(r.launched(sandboxv1beta1.LaunchTypeCold))
+	if cold == 0 {
+		return append(all, judgeCosts(r, c)...)
+	}
+	if least := r.fewestMembers(); least > r.load.parallel {
+		all = append(all, fmt.Errorf("%d claims got no member, though %d were Ready in each pool at any moment", cold, least))
+	}
+	return all
+}
+
+// fewestMembers is how many members were Ready at the moment at which the emptiest pool had fewest.
+func (r *round) fewestMembers() int {
+	least := r.load.pool
+	for _, pool := range r.load.poolNames() {
+		r.tracker.look(pool, func(v view) { least = min(least, v.fewestReady) })
+	}
+	return least
+}
+
+// judgeCosts holds warm claims to what each may cost.
+func judgeCosts(r *round, c costs) []error {
+	var all []error
 	if each := c.reconciles["sandboxclaim"] / float64(len(r.names)); each > mostReconciles {
 		all = append(all, fmt.Errorf("%.2f reconciles for each claim, want %d at most", each, mostReconciles))
 	}
@@ -65,13 +94,15 @@ func judgeFill(r *round, _ phase, c costs) []error {
 }
 
 func (r *round) judgePopulation(most int) error {
-	var err error
-	r.tracker.look(poolName, func(v view) {
-		if v.mostMembers > most {
-			err = fmt.Errorf("the pool had %d members, want %d at most at any moment", v.mostMembers, most)
-		}
-	})
-	return err
+	var all []error
+	for _, pool := range r.load.poolNames() {
+		r.tracker.look(pool, func(v view) {
+			if v.mostMembers > most {
+				all = append(all, fmt.Errorf("pool %q had %d members, want %d at most at any moment", pool, v.mostMembers, most))
+			}
+		})
+	}
+	return errors.Join(all...)
 }
 
 func judgeRefusals(requests audit.Counts) error {
@@ -138,6 +169,19 @@ func (r *round) launched(way string) []int {
 		})
 	}
 	return places
+}
+
+// sustainedFigures tell of the rate that was asked for, and how near the pools came to being drained.
+func sustainedFigures(r *round, samples []sample) []report.Measurement {
+	all := append([]report.Measurement{measured("rate asked for", report.PerSecond, report.Median, 1/r.load.every.Seconds())},
+		coldFigures(r, samples)...)
+	if r.side == floorSide {
+		return all // which refills nothing
+	}
+	const most = 0.99
+	return append(all,
+		measured("p99 by our p50 of claims-unloaded", report.Times, report.Median, stats.Quantile(millisOf(samples, latencyOf), most)/r.load.unloaded),
+		measured("emptiest pool", report.Share, report.Peak, 1-float64(r.fewestMembers())/float64(r.load.pool)))
 }
 
 // coldFigures tell how many claims found a member, and how those fared that did not.

@@ -15,7 +15,7 @@ import (
 
 // claimOf returns a claim that has published a Sandbox of that name; empty: none.
 func claimOf(name, sandbox string) *extensionsv1beta1.SandboxClaim {
-	claim := desiredClaim(name)
+	claim := desiredClaim(name, poolName)
 	claim.UID = types.UID(name)
 	claim.Status.Sandbox.Name = sandbox
 	if sandbox != "" {
@@ -26,7 +26,7 @@ func claimOf(name, sandbox string) *extensionsv1beta1.SandboxClaim {
 
 // memberOf returns a Ready Sandbox that a claim of that name controls; empty: its pool does.
 func memberOf(name, claim string) *sandboxv1beta1.Sandbox {
-	member := desiredMember(desiredPool(1), name)
+	member := desiredMember(desiredPool(poolName, 1), name)
 	member.UID = types.UID(name)
 	member.Status.Conditions = []metav1.Condition{readyCondition(0)}
 	if claim != "" {
@@ -89,12 +89,57 @@ func TestJudgmentsOfClaims(t *testing.T) {
 		{"a claim of two Sandboxes", judgeWarm, append([]any{memberOf("n", "a")}, bound...), tableWrites(), 3, `claim "a" (a) got several Sandboxes`},
 		{"a name that two claims have published", judgeWarm, append(bound[:3:3], claimOf("b", "m")), tableWrites(), 3, `Sandbox "m" was published by several claims`},
 		{"a claim that has published two names", judgeWarm, append([]any{claimOf("a", "n")}, bound...), tableWrites(), 3, `claim "a" (a) has published several names`},
-		{"a member too many, for a moment", judgeWarm, append([]any{memberOf("n", "")}, bound...), tableWrites(), 3, "the pool had 2 members, want 1 at most"},
+		{"a member too many, for a moment", judgeWarm, append([]any{memberOf("n", "")}, bound...), tableWrites(), 3, `pool "pool" had 2 members, want 1 at most`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &round{side: oursSide, names: []string{"a"}, scene: &scene{load: load{pool: 1}, tracker: newTestTracker(tt.seen...)}}
 			c := costs{counted: true, requests: tt.requests, reconciles: map[string]float64{"sandboxclaim": tt.reconciles}}
 			err := errors.Join(tt.judge(r, phase{}, c)...)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("err = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSustainedClaimsAreJudgedByWhatThePoolsHad(t *testing.T) {
+	inPool := func(name, pool string) *sandboxv1beta1.Sandbox {
+		member := memberOf(name, "")
+		member.OwnerReferences[0].Name = pool
+		return member
+	}
+	cold := []any{coldOf("a"), claimOf("a", "a")}
+	for _, tt := range []struct {
+		name     string
+		before   []any
+		seen     []any // while claims come
+		requests audit.Counts
+		fewest   int
+		want     string // in the error; empty: none
+	}{
+		{"a warm claim at the price in the table", []any{inPool("m", "pool-1"), inPool("n", "pool-2")},
+			[]any{memberOf("m", "a"), claimOf("a", "m"), inPool("o", "pool-1")}, tableWrites(), 0, ""},
+		{"a warm claim at a higher price", []any{inPool("m", "pool-1"), inPool("n", "pool-2")},
+			[]any{memberOf("m", "a"), claimOf("a", "m")}, with(tableWrites(), 1, coreController(), "delete", "pods", 200), 0, "core: delete pods"},
+		{"a cold claim while another pool has a member", []any{inPool("m", "pool-1")}, cold, nil, 0, ""},
+		{"a cold claim while each pool has one", []any{inPool("m", "pool-1"), inPool("n", "pool-2")}, cold, nil, 1,
+			"1 claims got no member, though 1 were Ready in each pool"},
+		{"a cold claim when the last member has just gone", []any{inPool("m", "pool-1"), inPool("n", "pool-2")},
+			append([]any{memberOf("m", "b"), claimOf("b", "m")}, cold...), nil, 0, ""},
+		{"a member too many in the second pool", []any{inPool("m", "pool-1"), inPool("n", "pool-2")},
+			[]any{memberOf("m", "a"), claimOf("a", "m"), inPool("o", "pool-2")}, tableWrites(), 0, `pool "pool-2" had 2 members, want 1 at most`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tracker := newTestTracker(tt.before...)
+			tracker.beginPhase()
+			for _, seen := range tt.seen {
+				tracker.see(seen, present)
+			}
+			r := &round{side: oursSide, names: []string{"a"}, scene: &scene{load: load{pools: 2, pool: 1}, tracker: tracker}}
+			if got := r.fewestMembers(); got != tt.fewest {
+				t.Errorf("the emptiest pool had %d members, want %d", got, tt.fewest)
+			}
+			err := errors.Join(judgeSustained(r, phase{}, costs{counted: true, requests: tt.requests})...)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("err = %v, want %q", err, tt.want)
 			}

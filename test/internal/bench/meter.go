@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/audit"
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
@@ -11,6 +12,8 @@ import (
 
 // notReadable as a process ID stands for a process that is not of this machine.
 const notReadable = 0
+
+const mega = 1e6
 
 // meter reads what work costs, between begin and end: the requests from the audit log, CPU and memory from /proc,
 // reconciles from the controllers' metrics. What comes in the background, leases for instance, is in the CPU of both
@@ -33,8 +36,8 @@ type reading struct {
 }
 
 type processReading struct {
-	used       usage.Process
-	reconciles map[string]float64
+	used    usage.Process
+	metrics usage.Metrics
 }
 
 // costs are what has been used between begin and end.
@@ -72,21 +75,37 @@ func (m *meter) end(ctx context.Context, objects int) (costs, error) {
 		c.used = append(c.used, measured("API server CPU", report.MillisEach, report.Median, millis(now.apiServer, m.before.apiServer)))
 	}
 	for i, p := range m.processes {
-		const mega = 1e6
 		is, was := now.processes[i], m.before.processes[i]
 		c.used = append(c.used,
 			measured(p.label+" CPU", report.MillisEach, report.Median, millis(is.used, was.used)),
 			measured(p.label+" memory at most", report.MegabytesOf, report.Peak, float64(is.used.PeakSize)/mega))
 		for _, reconciler := range p.reconcilers {
-			n := is.reconciles[reconciler] - was.reconciles[reconciler]
+			n := is.metrics.Reconciles(reconciler) - was.metrics.Reconciles(reconciler)
 			c.reconciles[reconciler] = n
 			c.used = append(c.used, measured("reconciles, "+reconciler, report.Each, report.Mean, n/each))
+			c.used = append(c.used, reconcileTimes(reconciler, is.metrics, was.metrics)...)
 		}
 	}
 	if c.counted {
 		c.used = append(c.used, requestMeasurements(c.requests, each)...)
 	}
 	return c, nil
+}
+
+// reconcileTimes says how long the reconciles took between two readings. Where there was none it says nothing.
+func reconcileTimes(reconciler string, now, before usage.Metrics) []report.Measurement {
+	const half, millis = 0.5, 1000
+	times := now.ReconcileTimes(reconciler).Since(before.ReconcileTimes(reconciler))
+	var all []report.Measurement
+	for _, m := range []report.Measurement{
+		measured("reconcile p50, "+reconciler, report.Millis, report.Median, times.Quantile(half)*millis),
+		measured("reconcile mean, "+reconciler, report.Millis, report.Median, times.Mean()*millis),
+	} {
+		if !math.IsNaN(m.Value) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 func (m *meter) read(ctx context.Context) (reading, error) {

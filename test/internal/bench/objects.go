@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,8 +54,20 @@ func desiredPod(sandbox *sandboxv1beta1.Sandbox) *corev1.Pod {
 	}
 }
 
-// poolName is the name of the pool, and of its template.
+// poolName is the name of the template, and of the pool where there is one.
 const poolName = "pool"
+
+// poolNames are the names of so many pools; less than two: of one.
+func poolNames(count int) []string {
+	if count < 2 {
+		return []string{poolName}
+	}
+	var all []string
+	for i := range count {
+		all = append(all, fmt.Sprintf("%s-%d", poolName, i+1))
+	}
+	return all
+}
 
 func desiredTemplate() *extensionsv1beta1.SandboxTemplate {
 	template := &extensionsv1beta1.SandboxTemplate{
@@ -64,22 +78,22 @@ func desiredTemplate() *extensionsv1beta1.SandboxTemplate {
 	return template
 }
 
-func desiredPool(replicas int) *extensionsv1beta1.SandboxWarmPool {
+func desiredPool(name string, replicas int) *extensionsv1beta1.SandboxWarmPool {
 	pool := &extensionsv1beta1.SandboxWarmPool{
 		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1beta1.GroupVersion.String(), Kind: extensionsv1beta1.SandboxWarmPoolKind},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: poolName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
 	pool.Spec.SandboxTemplateRef.Name = poolName
 	pool.Spec.Replicas = ptr.To(int32(replicas)) //nolint:gosec // As many as a person asks for.
 	return pool
 }
 
-func desiredClaim(name string) *extensionsv1beta1.SandboxClaim {
+func desiredClaim(name, pool string) *extensionsv1beta1.SandboxClaim {
 	claim := &extensionsv1beta1.SandboxClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1beta1.GroupVersion.String(), Kind: extensionsv1beta1.SandboxClaimKind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 	}
-	claim.Spec.WarmPoolRef.Name = poolName
+	claim.Spec.WarmPoolRef.Name = pool
 	return claim
 }
 

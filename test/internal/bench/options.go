@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"time"
+
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
 )
 
 // Options say what is measured, and where.
@@ -16,7 +20,11 @@ type Options struct {
 	Count, Parallel int
 	// Rounds is how often each side has its turn.
 	Rounds int
-	// Nodes is the number of simulated nodes of a cluster of its own.
+	// Duration is how long objects come where they come at a rate, Scale how many Sandboxes there are in the end where the
+	// measured ones are among many.
+	Duration time.Duration
+	Scale    int
+	// Nodes is the number of simulated nodes of a cluster of its own, at least.
 	Nodes int
 	// Kubeconfig reaches an existing cluster on which no Agent Sandbox controller works; empty: a cluster of its own.
 	Kubeconfig string
@@ -40,6 +48,10 @@ func (o Options) validate() error {
 		return fmt.Errorf("--parallel=%d: must be above 0", o.Parallel)
 	case o.Rounds < 1:
 		return fmt.Errorf("--rounds=%d: must be above 0", o.Rounds)
+	case o.Duration <= 0:
+		return fmt.Errorf("--duration=%s: must be above 0", o.Duration)
+	case o.Scale < 1:
+		return fmt.Errorf("--scale=%d: must be above 0", o.Scale)
 	case o.Nodes < 1:
 		return fmt.Errorf("--nodes=%d: must be above 0", o.Nodes)
 	case o.AuditLog != "" && o.Kubeconfig == "":
@@ -47,4 +59,20 @@ func (o Options) validate() error {
 	}
 	_, err := choose(o.Cases)
 	return err
+}
+
+// withRoom asks for as many nodes as the chosen benchmarks have Pods for.
+func (o Options) withRoom(chosen []benchmark) Options {
+	for _, b := range chosen {
+		o.Nodes = max(o.Nodes, (b.load(o).pods()+devcluster.PodsOfNode-1)/devcluster.PodsOfNode)
+	}
+	return o
+}
+
+// room is for how many Pods there are nodes; what an existing cluster has room for is not known.
+func (o Options) room() int {
+	if o.Kubeconfig != "" {
+		return math.MaxInt
+	}
+	return o.Nodes * devcluster.PodsOfNode
 }

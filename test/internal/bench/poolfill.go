@@ -19,7 +19,7 @@ func poolFill() benchmark {
 		controllers: controllers(),
 		load:        whole,
 		prepare: func(ctx context.Context, s *scene, _ side) error {
-			_, err := s.createPool(ctx, 0)
+			_, err := s.createPools(ctx, s.load.poolNames(), 0)
 			return err
 		},
 		recover: emptyPool,

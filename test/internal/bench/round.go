@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,12 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/stats"
+)
+
+// Metrics by which rounds are compared.
+const (
+	rate       = "rate"
+	latencyP50 = "latency p50"
 )
 
 // side is one of the two that are compared.
@@ -31,11 +38,16 @@ func (s side) step(p phase) step {
 // round is one turn of one side.
 type round struct {
 	*scene
-	side     side
-	label    string // for progress, "round 1 of 3, floor"
-	names    []string
-	meter    *meter
-	progress progress
+	side  side
+	label string // for progress, "round 1 of 3, floor"
+	names []string
+	meter *meter
+	// crowd is how many Sandboxes were made for others to be among.
+	crowd int
+	// rests is what the controllers were like at rest, the last reading behind the others.
+	rests []atRest
+	// found is what earlier phases have shown.
+	found map[string][]report.Measurement
 }
 
 // sample is what was seen of one object in one phase.
@@ -43,6 +55,15 @@ type sample struct {
 	latency time.Duration // from the first call's start to the goal
 	podMade time.Duration // from the first call's start to the Pod's first sight; 0 without one
 	lag     time.Duration // from the Pod's readiness to the goal; 0 without one
+}
+
+// begin gets a phase's objects their names, and does what comes before it.
+func (r *round) begin(ctx context.Context, p phase) ([]report.Measurement, error) {
+	r.names = objectNames(cmp.Or(p.objects, "sandbox"), r.load.count)
+	if p.before == nil {
+		return nil, nil
+	}
+	return p.before(ctx, r)
 }
 
 // measure runs one phase. It returns what was measured, and what is wrong with the counts.
@@ -65,6 +86,7 @@ func (r *round) measure(ctx context.Context, p phase) ([]report.Measurement, []e
 		return nil, nil, err
 	}
 	all := slices.Concat(r.times(p, samples, took), p.figures(r, samples), costs.used)
+	all = append(all, growth(all, r.found[p.than])...)
 	r.progress.say("%s: %s of %d in %s", r.label, p.name, len(r.names), took.Round(time.Millisecond))
 	return all, r.check(p, costs), nil
 }
@@ -84,7 +106,6 @@ func (r *round) drive(ctx context.Context, p phase) ([]sample, error) {
 		group.SetLimit(r.load.parallel)
 	}
 	pace := newPace(r.load.every)
-	defer pace.stop()
 	for i, name := range r.names {
 		if err := pace.wait(ctx); err != nil {
 			return samples, errors.Join(group.Wait(), err)
@@ -162,8 +183,10 @@ func (r *round) describe(name string) string {
 }
 
 // settle waits until neither watch nor audit log has anything new, so that late writes are counted where they belong.
-func (r *round) settle(ctx context.Context) error {
-	return settle(ctx, func() (int64, error) {
+func (r *round) settle(ctx context.Context) error { return r.settleWithin(ctx, patience) }
+
+func (r *round) settleWithin(ctx context.Context, patience time.Duration) error {
+	return settle(ctx, quiet, patience, func() (int64, error) {
 		size, err := r.meter.size()
 		return size + r.tracker.activity(), err
 	})
@@ -191,13 +214,20 @@ func (r *round) check(p phase, c costs) []error {
 	return all
 }
 
+func latencyOf(s sample) time.Duration { return s.latency }
+
+func millisOf(samples []sample, of func(sample) time.Duration) []float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = float64(of(s).Microseconds()) / float64(time.Millisecond/time.Microsecond)
+	}
+	return values
+}
+
 func (r *round) times(p phase, samples []sample, took time.Duration) []report.Measurement {
-	all := []report.Measurement{measured("rate", report.PerSecond, report.Median, float64(len(samples))/took.Seconds())}
+	all := []report.Measurement{measured(rate, report.PerSecond, report.Median, float64(len(samples))/took.Seconds())}
 	add := func(name string, of func(sample) time.Duration, quantiles ...int) {
-		values := make([]float64, len(samples))
-		for i, s := range samples {
-			values[i] = float64(of(s).Microseconds()) / float64(time.Millisecond/time.Microsecond)
-		}
+		values := millisOf(samples, of)
 		for _, q := range quantiles {
 			const percent = 100
 			value := stats.Quantile(values, float64(q)/percent)
@@ -205,7 +235,7 @@ func (r *round) times(p phase, samples []sample, took time.Duration) []report.Me
 		}
 	}
 	const p50, p90, p99 = 50, 90, 99
-	add("latency", func(s sample) time.Duration { return s.latency }, p50, p90, p99)
+	add("latency", latencyOf, p50, p90, p99)
 	if p.pods > 0 {
 		add("until the Pod exists", func(s sample) time.Duration { return s.podMade }, p50)
 	}
@@ -213,26 +243,4 @@ func (r *round) times(p phase, samples []sample, took time.Duration) []report.Me
 		add("from ready Pod to Ready", func(s sample) time.Duration { return s.lag }, p50, p99)
 	}
 	return all
-}
-
-// clear deletes everything and waits for its end. Pools come first: they would make up for what is deleted.
-func (r *round) clear(ctx context.Context) error {
-	if err := r.deletePools(ctx); err != nil {
-		return err
-	}
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	if err := r.deleteAll(ctx); err != nil {
-		return err
-	}
-	return r.awaitEmpty(ctx)
-}
-
-func (r *round) awaitEmpty(ctx context.Context) error {
-	err := poll(ctx, "the end of all claims, Sandboxes and Pods", func() (bool, error) { return r.tracker.empty(), nil })
-	if err != nil {
-		return err
-	}
-	return r.settle(ctx)
 }

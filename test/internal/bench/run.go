@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/bench/report"
 )
@@ -22,11 +24,12 @@ func Run(ctx context.Context, o Options) (report.Report, error) {
 }
 
 func run(ctx context.Context, e *environment, o Options, p progress) (report.Report, error) {
-	if err := e.prepare(ctx, o, p); err != nil {
-		return report.Report{}, err
-	}
 	chosen, err := choose(o.Cases)
 	if err != nil {
+		return report.Report{}, err
+	}
+	o = o.withRoom(chosen)
+	if err := e.prepare(ctx, o, p); err != nil {
 		return report.Report{}, err
 	}
 	r := report.Report{}
@@ -46,12 +49,17 @@ func run(ctx context.Context, e *environment, o Options, p progress) (report.Rep
 // compare gives each side its turns, alternating, so that what the machine does otherwise hits both.
 func (e *environment) compare(ctx context.Context, b benchmark, o Options, p progress) (report.Case, error) {
 	c := report.Case{Name: b.name, Summary: b.summary, Floor: b.floor, Ours: b.ours}
-	phases := b.phases(&scene{clients: e.clients})
+	phases := b.phases(&scene{clients: e.clients, load: b.load(o)})
 	found := map[side][]map[string][]report.Measurement{}
 	for i := range o.Rounds {
+		label := fmt.Sprintf("round %d of %d", i+1, o.Rounds)
+		load, err := e.loadOf(ctx, b, turn{environment: e, options: o, progress: p, label: label})
+		if err != nil {
+			return c, err
+		}
 		for _, side := range []side{floorSide, oursSide} {
-			t := turn{environment: e, benchmark: b, side: side, options: o, progress: p}
-			t.label = fmt.Sprintf("round %d of %d, %s", i+1, o.Rounds, side)
+			t := turn{environment: e, benchmark: b, side: side, load: load, options: o, progress: p}
+			t.label = fmt.Sprintf("%s, %s", label, side)
 			measured, err := t.take(ctx)
 			if err != nil {
 				return c, err
@@ -63,6 +71,46 @@ func (e *environment) compare(ctx context.Context, b benchmark, o Options, p pro
 		c.Phases = append(c.Phases, report.Compare(phase.name, of(phase, found[floorSide]), of(phase, found[oursSide])))
 	}
 	return c, nil
+}
+
+// loadOf is the load of the round that comes, which may follow from what other benchmarks show before it.
+func (e *environment) loadOf(ctx context.Context, b benchmark, t turn) (load, error) {
+	l := b.load(t.options)
+	if len(b.against) == 0 {
+		return l, nil
+	}
+	var found []float64
+	round := t.label
+	for _, y := range b.against {
+		t.benchmark, t.side = y.of(), y.side
+		t.label = fmt.Sprintf("before %s of %s, %s", round, b.name, y.side)
+		t.load = t.benchmark.load(t.options)
+		measured, err := t.take(ctx)
+		if err != nil {
+			return l, err
+		}
+		value, err := y.read(measured[t.benchmark.phases(&scene{})[0].name])
+		if err != nil {
+			return l, fmt.Errorf("%s: %w", t.label, err)
+		}
+		t.progress.say("%s: %s of %s is %.1f", t.label, y.metric, t.benchmark.name, value)
+		found = append(found, value)
+	}
+	l = b.fit(l, found)
+	if room := t.options.room(); l.pods() > room {
+		return l, fmt.Errorf("%s: %d Pods at most, and there is room for %d; shorten --duration, or see --nodes", b.name, l.pods(), room)
+	}
+	t.progress.say("%s, %s: %d objects, one every %s", b.name, round, l.count, l.every.Round(time.Microsecond))
+	return l, nil
+}
+
+func (y yardstick) read(all []report.Measurement) (float64, error) {
+	for _, m := range all {
+		if m.Metric.Name == y.metric && m.Value > 0 {
+			return m.Value, nil
+		}
+	}
+	return 0, fmt.Errorf("no %s was measured", y.metric)
 }
 
 func of(p phase, rounds []map[string][]report.Measurement) [][]report.Measurement {
@@ -78,6 +126,7 @@ type turn struct {
 	*environment
 	benchmark benchmark
 	side      side
+	load      load
 	label     string
 	options   Options
 	progress  progress
@@ -119,8 +168,8 @@ func (t turn) with(ctx context.Context, running []process) (map[string][]report.
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{clients: t.clients, load: t.benchmark.load(t.options), tracker: tracker, stock: &stock{}}
-	return t.phasesOf(ctx, &round{scene: s, side: t.side, meter: meter, progress: t.progress})
+	s := &scene{clients: t.clients, load: t.load, tracker: tracker, stock: &stock{}, progress: t.progress}
+	return t.phasesOf(ctx, &round{scene: s, side: t.side, meter: meter})
 }
 
 func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measurement, error) {
@@ -137,17 +186,20 @@ func (t turn) phasesOf(ctx context.Context, r *round) (map[string][]report.Measu
 		return nil, fmt.Errorf("%s: %w", r.label, err)
 	}
 	r.label = fmt.Sprintf("%s, %s", t.benchmark.name, t.label)
-	r.names = objectNames("sandbox", r.load.count)
-	results := map[string][]report.Measurement{}
+	r.found = map[string][]report.Measurement{}
 	for _, p := range phases {
+		before, err := r.begin(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("%s, before %s: %w", r.label, p.name, err)
+		}
 		measured, wrong, err := r.measure(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		t.wrong = append(t.wrong, wrong...)
-		results[p.name] = measured
+		r.found[p.name] = slices.Concat(measured, before)
 	}
-	return results, r.clear(ctx)
+	return r.found, r.clear(ctx)
 }
 
 func objectNames(prefix string, count int) []string {

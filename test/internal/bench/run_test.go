@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +41,7 @@ func TestRunOnAnExistingCluster(t *testing.T) {
 	var lines strings.Builder
 	found, err := Run(t.Context(), Options{
 		Root: root, Kubeconfig: writeKubeconfig(t, server.Config),
-		Count: 3, Parallel: 2, Rounds: 1, Nodes: 1, Progress: &lines,
+		Cases: Names(), Count: 3, Parallel: 2, Rounds: 1, Duration: 500 * time.Millisecond, Scale: 20, Nodes: 1, Progress: &lines,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, lines.String())
@@ -57,10 +58,13 @@ func TestRunOnAnExistingCluster(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(phases, " "); got != "create suspend resume claim claim claim claim fill" {
+	const wantPhases = "create suspend resume claim claim claim claim claim fill" +
+		" create among 1 suspend among 1 resume among 1 claim among 1 create among 20 suspend among 20 resume among 20 claim among 20"
+	if got := strings.Join(phases, " "); got != wantPhases {
 		t.Errorf("phases are %s", got)
 	}
-	for _, want := range []string{"round 1 of 1, floor: resume of 3 in", "round 1 of 1, ours: create of 3 in", "round 1 of 1, ours: fill of 3 in", "cleaning up"} {
+	for _, want := range []string{"round 1 of 1, floor: resume of 3 in", "round 1 of 1, ours: create of 3 in", "round 1 of 1, ours: fill of 3 in",
+		"before round 1 of 1 of claims-sustained, floor: rate of claims-burst is", "scale, round 1 of 1, ours: crowd of 20, ", "cleaning up"} {
 		if !strings.Contains(lines.String(), want) {
 			t.Errorf("progress does not say %q:\n%s", want, lines.String())
 		}

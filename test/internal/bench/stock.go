@@ -52,11 +52,13 @@ func (s *stock) limit(count int) {
 	s.members = s.members[:min(count, len(s.members))]
 }
 
-// fillStock makes members as the pool would, each Ready by a status that is written here, and with a Pod if need be.
-func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWarmPool, count int, pods bool) error {
+// fillStock makes members as their pools would, each Ready by a status that is written here, and with a Pod if need be.
+func (s *scene) fillStock(ctx context.Context, pools []*extensionsv1beta1.SandboxWarmPool, count int, pods bool) error {
+	progress := s.progress.count("making what the floor hands out", count)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(stockers)
-	for _, name := range objectNames(poolName, count) {
+	for i, name := range objectNames("member", count) {
+		pool := pools[i%len(pools)]
 		group.Go(func() error {
 			member, err := s.createOwned(ctx, desiredMember(pool, name))
 			if err != nil {
@@ -69,6 +71,7 @@ func (s *scene) fillStock(ctx context.Context, pool *extensionsv1beta1.SandboxWa
 			}
 			if member, err = s.makeReady(ctx, member); err == nil {
 				s.stock.add(member)
+				progress.one()
 			}
 			return err
 		})

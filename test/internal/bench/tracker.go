@@ -32,6 +32,8 @@ type view struct {
 	// Of the present phase: how many members there were at most, and when each was first Ready.
 	mostMembers  int
 	membersReady map[types.UID]time.Time
+	// fewestReady is how many members were Ready when it was fewest, in the present phase.
+	fewestReady int
 }
 
 // goal is something that is waited for.
@@ -151,7 +153,9 @@ func (t *tracker) seeMember(sandbox *sandboxv1beta1.Sandbox, is presence, now ti
 	}
 	if last, known := t.poolOf[sandbox.UID]; known && last != pool {
 		delete(t.poolOf, sandbox.UID)
-		delete(t.view(last).members, sandbox.UID)
+		before := t.view(last)
+		delete(before.members, sandbox.UID)
+		before.fewestReady = min(before.fewestReady, readyMembers(*before))
 		t.check(last, now)
 	}
 	if pool == "" {
@@ -161,6 +165,7 @@ func (t *tracker) seeMember(sandbox *sandboxv1beta1.Sandbox, is presence, now ti
 	v := t.view(pool)
 	v.members[sandbox.UID] = sandbox
 	v.mostMembers = max(v.mostMembers, len(v.members))
+	v.fewestReady = min(v.fewestReady, readyMembers(*v))
 	if _, before := v.membersReady[sandbox.UID]; !before && isTrueNow(sandbox, sandboxv1beta1.ConditionReady) {
 		v.membersReady[sandbox.UID] = now
 	}
@@ -219,7 +224,7 @@ func (t *tracker) beginPhase() {
 		clear(v.newPods)
 		v.podMade, v.podReady = time.Time{}, time.Time{}
 		clear(v.membersReady)
-		v.mostMembers = len(v.members)
+		v.mostMembers, v.fewestReady = len(v.members), readyMembers(*v)
 	}
 }
 
@@ -251,6 +256,25 @@ func (t *tracker) activity() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.events
+}
+
+// census lists what is there.
+func (t *tracker) census() census {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var c census
+	for name, v := range t.views {
+		if v.claim != nil {
+			c.claims = append(c.claims, name)
+		}
+		if v.sandbox != nil {
+			c.sandboxes = append(c.sandboxes, name)
+		}
+		for _, pod := range v.pods {
+			c.pods = append(c.pods, pod.Name)
+		}
+	}
+	return c
 }
 
 // empty says whether no object is left, and if so forgets all names.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -115,6 +116,16 @@ func TestChecksOfARound(t *testing.T) {
 				t.Errorf("err = %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestCensusListsWhatIsThere(t *testing.T) {
+	tracker := newTestTracker(sandboxOf("a"), podOf("1"), sandboxOf("b"), claimOf("c", "b"), claimOf("d", ""))
+	tracker.see(sandboxOf("b"), gone)
+	tracker.see(claimOf("d", ""), gone)
+	want := census{claims: []string{"c"}, sandboxes: []string{"a"}, pods: []string{"a"}}
+	if diff := cmp.Diff(want, tracker.census(), cmp.AllowUnexported(census{})); diff != "" {
+		t.Errorf("census (-want +got):\n%s", diff)
 	}
 }
 

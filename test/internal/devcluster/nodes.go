@@ -105,7 +105,7 @@ func desiredNode(i int) *corev1.Node {
 		corev1.ResourceCPU:              resource.MustParse("64"),
 		corev1.ResourceMemory:           resource.MustParse("512Gi"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("4Ti"),
-		corev1.ResourcePods:             resource.MustParse("1000"),
+		corev1.ResourcePods:             *resource.NewQuantity(PodsOfNode, resource.DecimalSI),
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{

@@ -18,6 +18,8 @@ const (
 	// KeepNodes as Options.Nodes leaves the number of simulated nodes as the
 	// cluster was last started with.
 	KeepNodes = -1
+	// PodsOfNode is how many Pods a simulated node takes.
+	PodsOfNode = 1000
 	// AssetsVariable is the environment variable by which envtest finds its
 	// programs. If set, Up and Assets use the programs it points to.
 	AssetsVariable = "KUBEBUILDER_ASSETS"

@@ -209,6 +209,9 @@ func (c *Controller) LogTail() string { return c.log.String() }
 // MetricsURL is where metrics are served.
 func (c *Controller) MetricsURL() string { return "http://" + c.serve + "/metrics" }
 
+// HeapURL is where a heap profile is served, after a garbage collection. It takes --enable-pprof-debug.
+func (c *Controller) HeapURL() string { return "http://" + c.serve + "/debug/pprof/heap?gc=1" }
+
 // HealthURL is where the liveness probe is served.
 func (c *Controller) HealthURL() string { return "http://" + c.health + "/healthz" }
 

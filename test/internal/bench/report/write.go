@@ -16,6 +16,7 @@ const (
 	Each        = "each"    // requests and the like for each object of the round
 	MegabytesOf = "MB"
 	Share       = "of 1"
+	Count       = "in all"
 	Times       = "times" // one figure by another of the same side
 )
 
