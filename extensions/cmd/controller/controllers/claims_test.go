@@ -137,10 +137,12 @@ func TestAClaimThatStartsColdSaysWhy(t *testing.T) {
 			w.checkColdStart(t, claim, tc.reason)
 		})
 	}
-	w.awaitReason(extensionsv1beta1.ConditionReady, extensionsv1beta1.ReasonNetworkPolicyApplied)
-	if made := w.writes.Counts()["POST networkpolicies"]; made != 2 {
-		t.Errorf("%d NetworkPolicies were made, and two templates want one each (A2.3)", made)
-	}
+	testkit.Eventually(t, "each of two templates has its NetworkPolicy, and no claim has one (A2.3)", func() error {
+		if made := w.writes.Counts()["POST networkpolicies"]; made != 2 {
+			return fmt.Errorf("%d were made", made)
+		}
+		return nil
+	})
 }
 
 // checkColdStart waits until a claim has its Sandbox, and wants it to give that reason for a cold start; none: it is warm.
