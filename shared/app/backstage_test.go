@@ -7,6 +7,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"sigs.k8s.io/agent-sandbox/shared/events"
 )
 
 // held answers no request before it is let go, and counts those that have reached it.
@@ -41,8 +47,8 @@ const (
 func TestEventsWaitForEachOtherAndNothingElseDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &held{let: make(chan struct{})}
-		wrap := eventsBackstage()
-		one, another := wrap(server), wrap(server)
+		backstage := newBackstage()
+		one, another := backstage.wrap(server), backstage.wrap(server)
 		go func() { _ = send(t.Context(), one, http.MethodPost, eventsPath) }()
 		synctest.Wait()
 		go func() { _ = send(t.Context(), another, http.MethodPatch, eventsPath+"/some.event") }()
@@ -68,13 +74,57 @@ func TestEventsWaitForEachOtherAndNothingElseDoes(t *testing.T) {
 func TestAnEventThatWaitsEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &held{let: make(chan struct{})}
-		over := eventsBackstage()(server)
+		over := newBackstage().wrap(server)
 		go func() { _ = send(t.Context(), over, http.MethodPost, eventsPath) }()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := send(ctx, over, http.MethodPost, eventsPath); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
+		}
+		server.let <- struct{}{}
+	})
+}
+
+// sink takes Events as client-go does: a goroutine sends each.
+type sink struct {
+	t    *testing.T
+	over http.RoundTripper
+}
+
+func (s sink) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {
+	go func() { _ = send(s.t.Context(), s.over, http.MethodPost, eventsPath) }()
+	synctest.Wait()
+}
+
+// An API server that takes Events more slowly than they happen keeps a bounded number waiting; the others are counted.
+func TestEventsThatCannotBeSentInTimeAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &held{let: make(chan struct{})}
+		backstage := newBackstage()
+		registry := prometheus.NewRegistry()
+		recorder, err := limitedEvents(sink{t, backstage.wrap(server)}, backstage, registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range mostEvents + 7 {
+			recorder.Emit(nil, events.Normal("Reason", "Act", "note"))
+		}
+		if waiting := backstage.waiting.Load(); waiting != mostEvents {
+			t.Errorf("%d wait, want %d", waiting, mostEvents)
+		}
+		const counted = "# HELP agent_sandbox_events_dropped_total Events that were not sent, since too many waited to be.\n" +
+			"# TYPE agent_sandbox_events_dropped_total counter\nagent_sandbox_events_dropped_total 7\n"
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(counted)); err != nil {
+			t.Error(err)
+		}
+		for range mostEvents {
+			server.let <- struct{}{}
+		}
+		synctest.Wait()
+		recorder.Emit(nil, events.Normal("Reason", "Act", "note"))
+		if waiting := backstage.waiting.Load(); waiting != 1 {
+			t.Errorf("once there is room again %d wait, want 1", waiting)
 		}
 		server.let <- struct{}{}
 	})

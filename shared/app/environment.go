@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/version"
 )
 
@@ -29,6 +30,8 @@ const probeTimeout = time.Second
 // Environment is what controllers are set up in.
 type Environment struct {
 	Manager manager.Manager
+	// Events takes those of the controllers. It drops some where too many wait to be sent.
+	Events events.Recorder
 	// Tracer follows what they do; it does nothing unless tracing is enabled.
 	Tracer trace.Tracer
 	// Metrics is where they register theirs.
@@ -43,7 +46,8 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 		return Environment{}, nil, err
 	}
 	config.Wrap(tracing.requests)
-	config.Wrap(eventsBackstage())
+	backstage := newBackstage()
+	config.Wrap(backstage.wrap)
 	options, err := managerOptions(program, config, log)
 	if err != nil {
 		return Environment{}, nil, err
@@ -61,7 +65,11 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 	if err := registerBuildInfo(ctrlmetrics.Registry, version.Get()); err != nil {
 		return Environment{}, nil, err
 	}
-	return Environment{Manager: mgr, Tracer: tracing.tracer, Metrics: ctrlmetrics.Registry}, tracing.end, nil
+	recorder, err := limitedEvents(mgr.GetEventRecorder(program.Name), backstage, ctrlmetrics.Registry)
+	if err != nil {
+		return Environment{}, nil, err
+	}
+	return Environment{Manager: mgr, Events: recorder, Tracer: tracing.tracer, Metrics: ctrlmetrics.Registry}, tracing.end, nil
 }
 
 func managerOptions(program Program, config *rest.Config, log logr.Logger) (manager.Options, error) {

@@ -44,6 +44,28 @@ func NewRecorder(sink clientevents.EventRecorder) Recorder { return recorder{sin
 // Discard returns a Recorder that emits nothing.
 func Discard() Recorder { return discard{} }
 
+// Limited returns a Recorder that emits through another as long as there is room, and calls dropped for each Event that is not emitted.
+func Limited(recorder Recorder, hasRoom func() bool, dropped func()) Recorder {
+	return limited{recorder: recorder, hasRoom: hasRoom, dropped: dropped}
+}
+
+type limited struct {
+	recorder Recorder
+	hasRoom  func() bool
+	dropped  func()
+}
+
+// Emit sends each Event that there is room for.
+func (l limited) Emit(regarding runtime.Object, happened ...Event) {
+	for _, event := range happened {
+		if !l.hasRoom() {
+			l.dropped()
+			continue
+		}
+		l.recorder.Emit(regarding, event)
+	}
+}
+
 type recorder struct{ sink clientevents.EventRecorder }
 
 // Emit sends each Event to the sink.

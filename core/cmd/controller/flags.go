@@ -78,7 +78,7 @@ func cacheOptions(options *app.Options) (map[client.Object]cache.ByObject, error
 func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	recorder := events.Discard()
 	if !f.disableEvents {
-		recorder = events.NewRecorder(in.Manager.GetEventRecorder("agent-sandbox-controller"))
+		recorder = in.Events
 	}
 	controller, err := controllers.New(controllers.Surroundings{
 		Client: in.Manager.GetClient(), Live: in.Manager.GetAPIReader(), Events: recorder, Clock: clock.RealClock{},

@@ -128,7 +128,7 @@ func (f *flags) setup(ctx context.Context, in app.Environment) error {
 	}
 	return controllers.Setup(ctx, in.Manager, controllers.Settings{
 		ClaimWorkers: f.claimWorkers, PoolWorkers: f.poolWorkers, TemplateWorkers: f.templateWorkers, RouterNamespace: f.routerNamespace,
-		ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
+		Events: in.Events, ClaimEvents: !f.disableEvents, Observability: !f.disableObservability,
 		LabelDomains: domains, Metrics: in.Metrics, Tracer: in.Tracer,
 		Batch: f.batch, RefillRate: f.refillRate, ReplenishDelay: f.delay, Grace: f.grace, Recheck: f.recheck, Evictable: f.evictable,
 	})

@@ -29,6 +29,8 @@ type Settings struct {
 	ClaimWorkers, PoolWorkers, TemplateWorkers int
 	// RouterNamespace is where the router stands, which the NetworkPolicies of templates admit unless they say otherwise.
 	RouterNamespace string
+	// Events takes the Events; nil: the manager sends them.
+	Events events.Recorder
 	// ClaimEvents emits Events about claims.
 	ClaimEvents bool
 	// Observability writes annotations on claims for people to look at.

@@ -78,7 +78,10 @@ func Setup(ctx context.Context, mgr manager.Manager, settings Settings) error {
 	if err := mgr.Add(gate); err != nil {
 		return fmt.Errorf("adding the barrier of a new leader: %w", err)
 	}
-	recorder := events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-extensions-controller"))
+	recorder := settings.Events
+	if recorder == nil {
+		recorder = events.NewRecorder(mgr.GetEventRecorder("agent-sandbox-extensions-controller"))
+	}
 	claimEvents := recorder
 	if !settings.ClaimEvents {
 		claimEvents = events.Discard()
