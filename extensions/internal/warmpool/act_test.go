@@ -150,7 +150,7 @@ func TestAMemberThatHasChangedIsNotDeleted(t *testing.T) {
 	}
 }
 
-// A2.6, A4.10, A4.22: from the first a member carries what its Pod is selected by, and its Pod's name.
+// A2.6, A4.10, A4.22, A3.4: from the first a member carries what its Pod is selected by, its Pod's name, and its pool's.
 func TestAMemberSaysWhatItIs(t *testing.T) {
 	box := desiredMember(seenOf(poolOf(1)), "pool-abcde")
 	labels := map[string]string{
@@ -161,7 +161,9 @@ func TestAMemberSaysWhatItIs(t *testing.T) {
 	if diff := cmp.Diff(labels, box.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	annotations := map[string]string{sandboxv1beta1.AnnotationPodName: "pool-abcde", sandboxv1beta1.AnnotationTemplateRef: "agent"}
+	annotations := map[string]string{
+		sandboxv1beta1.AnnotationPodName: "pool-abcde", sandboxv1beta1.AnnotationTemplateRef: "agent", extensionsv1beta1.AnnotationWarmPoolRef: "pool",
+	}
 	if diff := cmp.Diff(annotations, box.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
