@@ -34,6 +34,6 @@ Sandboxes, and these names keep the second one from being installed. */}}
   "app.kubernetes.io/instance" .root.Release.Name
   "app.kubernetes.io/managed-by" .root.Release.Service
   "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
-{{- with .component }}{{ $own = set $own "app.kubernetes.io/component" . }}{{ end }}
-{{- merge $own (.more | default dict) .root.Values.commonLabels | toYaml }}
+{{- with get . "component" }}{{ $own = set $own "app.kubernetes.io/component" . }}{{ end }}
+{{- merge $own (get . "more" | default dict) .root.Values.commonLabels | toYaml }}
 {{- end }}
