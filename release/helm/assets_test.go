@@ -94,6 +94,37 @@ func strip(metadata any) {
 	}
 }
 
+// A7.1: what an object needs is applied before it.
+func TestAManifestIsOrderedForApplying(t *testing.T) {
+	asset := installed(t, usual, everything)
+	at := func(kind string) (first, last int) {
+		first = -1
+		for i, object := range asset.Objects {
+			if object.Kind.Kind == kind {
+				last = i
+				if first < 0 {
+					first = i
+				}
+			}
+		}
+		if first < 0 {
+			t.Fatalf("there is no %s", kind)
+		}
+		return first, last
+	}
+	needs := [][2]string{
+		{"Namespace", "CustomResourceDefinition"}, {"Namespace", "ServiceAccount"}, {"Namespace", "ConfigMap"}, {"CustomResourceDefinition", "Deployment"},
+		{"ServiceAccount", "Deployment"}, {"ClusterRoleBinding", "Deployment"}, {"RoleBinding", "Deployment"}, {"ConfigMap", "Deployment"},
+		{"ClusterRole", "ClusterRoleBinding"}, {"Role", "RoleBinding"}, {"ClusterRoleBinding", "ValidatingAdmissionPolicyBinding"},
+	}
+	for _, pair := range needs {
+		_, last := at(pair[0])
+		if first, _ := at(pair[1]); first < last {
+			t.Errorf("document %d is a %s, before %d, a %s", first, pair[1], last, pair[0])
+		}
+	}
+}
+
 // A7.11: what is in crds/ Helm would never upgrade, so the CRDs are templates, which stay when the release goes.
 func TestAnUpgradeBringsTheCRDs(t *testing.T) {
 	if objects := ourChart(t).CRDObjects(); len(objects) != 0 {

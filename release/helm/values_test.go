@@ -202,6 +202,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"admissionPolicies: {warmPoolLimits: {validationActions: []}}":                  "/admissionPolicies/warmPoolLimits/validationActions",
 		"core: {enabled: false}":                                                        "nothing would be installed",
 		"core: {serviceAccount: {name: mine}}":                                          "core.serviceAccount.name=mine: the policy on reserved metadata trusts",
+		"core: {serviceAccount: {name: agent-sandbox-mycontroller}}":                    "agent-sandbox-mycontroller: the policy on reserved metadata trusts",
 		"serviceMonitor: {enabled: true}\ncore: {flags: {metrics-bind-address: \"0\"}}": "core.flags.metrics-bind-address=0 serves no metrics",
 	} {
 		t.Run(values, func(t *testing.T) {

@@ -19,7 +19,7 @@ Sandboxes, and these names keep the second one from being installed. */}}
 {{/* Name of the ServiceAccount of a controller. Takes root and key. */}}
 {{- define "agent-sandbox.account" -}}
 {{- $name := (index .root.Values .key).serviceAccount.name | default (include "agent-sandbox.name" .key) }}
-{{- if and .root.Values.admissionPolicies.reservedMetadata.enabled (not (regexMatch "^agent-sandbox-.*controller$" $name)) }}
+{{- if and .root.Values.admissionPolicies.reservedMetadata.enabled (not (and (hasPrefix "agent-sandbox-" $name) (hasSuffix "-controller" $name))) }}
 {{- fail (printf "%s.serviceAccount.name=%s: the policy on reserved metadata trusts agent-sandbox-controller and agent-sandbox-...-controller alone; take such a name, or set admissionPolicies.reservedMetadata.enabled=false" .key $name) }}
 {{- end }}
 {{- $name }}

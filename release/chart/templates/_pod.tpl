@@ -17,7 +17,7 @@
 {{- define "agent-sandbox.container" -}}
 {{- $values := index .root.Values .key }}
 {{- $metrics := include "agent-sandbox.metricsPort" . }}
-{{- $health := include "agent-sandbox.healthPort" . }}
+{{- $health := include "agent-sandbox.healthPort" . -}}
 name: {{ include "agent-sandbox.name" .key }}
 image: {{ include "agent-sandbox.image" . | quote }}
 imagePullPolicy: {{ $values.image.pullPolicy | default .root.Values.image.pullPolicy }}
@@ -81,7 +81,7 @@ securityContext:
 
 {{/* The rest of a controller's Pod. Takes root and key. */}}
 {{- define "agent-sandbox.podSpec" -}}
-{{- $values := index .root.Values .key }}
+{{- $values := index .root.Values .key -}}
 serviceAccountName: {{ include "agent-sandbox.account" . }}
 automountServiceAccountToken: true
 {{- with .root.Values.imagePullSecrets }}
