@@ -7,6 +7,8 @@ SHELL := /bin/bash
 MODULES := shared core extensions release test
 # Pins the programs below bin/ that make uses; it is no part of go.work.
 TOOL_MODULE := release/tools
+# Renders the chart with Helm's library; no part of go.work either, see its go.mod.
+HELM_MODULE := release/helm
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 
@@ -60,7 +62,12 @@ down: $(BIN)/devcluster ## Stop the local control plane.
 test: race-warning $(BIN)/devcluster ## Run every test of every module, the last ones on a control plane of their own.
 	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
 	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...") \
+	  "chart=cd $(HELM_MODULE) && GOWORK=off go test ./..." \
 	  "simulation=$(SIM)" "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
+
+.PHONY: test-chart
+test-chart: ## Run the tests of the Helm chart.
+	cd $(HELM_MODULE) && GOWORK=off go test ./... $(ARGS)
 
 .PHONY: test-integration
 test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real API server.
@@ -92,7 +99,7 @@ race-warning:
 ##@ Change
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles.
+generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles, and what the Helm chart takes of them.
 	go run ./release/cmd/generate
 
 .PHONY: golden
@@ -102,24 +109,27 @@ golden: ## Accept the rendered assets as the golden copies in release/testdata.
 .PHONY: format
 format: $(BIN)/golangci-lint ## Format all Go code.
 	$(foreach module,$(MODULES),cd $(ROOT)/$(module) && $(BIN)/golangci-lint fmt ./...;)
+	cd $(HELM_MODULE) && GOWORK=off $(BIN)/golangci-lint fmt ./...
 
 .PHONY: tidy
 tidy: ## Tidy every go.mod.
-	$(foreach module,$(MODULES) $(TOOL_MODULE),cd $(ROOT)/$(module) && GOWORK=off go mod tidy;)
+	$(foreach module,$(MODULES) $(HELM_MODULE) $(TOOL_MODULE),cd $(ROOT)/$(module) && GOWORK=off go mod tidy;)
 
 ##@ Check
 
 # Steps of verify: name=command, once for each module.
-TIDY_STEPS = $(foreach module,$(MODULES) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
-BUILD_STEPS = $(foreach module,$(MODULES),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
-GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml'
+TIDY_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
+BUILD_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
+GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml' \
+  ':(glob)release/chart/files/**' release/chart/README.md
 
 # One run over all modules reads their common dependencies once.
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint every module, formatting included, and the linter's own configuration.
 	$(STEPS) \
 	  "linter works=go run ./release/cmd/verify linter" \
-	  "lint=$(BIN)/golangci-lint run $(MODULES:%=./%/...)"
+	  "lint=$(BIN)/golangci-lint run $(MODULES:%=./%/...)" \
+	  "lint $(HELM_MODULE)=cd $(HELM_MODULE) && GOWORK=off $(BIN)/golangci-lint run ./..."
 
 .PHONY: verify
 verify: ## Check that generated files, formatting, modules, lint and assets are as they should be.
@@ -158,6 +168,10 @@ images: ## Build dist/images/: an archive of each image, and digests.json. TO=ex
 .PHONY: push
 push: ## Push dist/images/ to TO=example.com/team. TAG=v1.2.3 gives another tag than that of the build.
 	go run ./release/cmd/images push --to "$(TO)" $(if $(TAG),--tag $(TAG)) $(ARGS)
+
+.PHONY: template
+template: ## Print what the Helm chart installs, without Helm. ARGS="--set extensions.enabled=true" and more (ARGS=--help).
+	@cd $(HELM_MODULE) && GOWORK=off go run ./cmd/template $(ARGS)
 
 .PHONY: render
 render: ## Write the release assets to dist/, with the images of TO and TAG. DIGESTS=dist/images/digests.json pins them.

@@ -1,5 +1,5 @@
 // Command generate writes the generated files of every module: deepcopy functions, CustomResourceDefinitions
-// and roles.
+// and roles; and of the chart, which takes them over.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"sigs.k8s.io/agent-sandbox/release/internal/chart"
 	"sigs.k8s.io/agent-sandbox/release/internal/generate"
 )
 
@@ -37,5 +38,5 @@ func run(ctx context.Context, root, controllerGen string) error {
 			return err
 		}
 	}
-	return nil
+	return chart.Generate(root)
 }

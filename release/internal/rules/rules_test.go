@@ -209,11 +209,7 @@ func readGood(t *testing.T) string {
 
 func check(t *testing.T, content string) []finding.Finding {
 	t.Helper()
-	asset, err := manifest.Parse("asset.yaml", []byte(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Check(asset)
+	return Check(parse(t, "asset.yaml", []byte(content)))
 }
 
 // A6.11: what each controller may change in all namespaces, to the resource.
@@ -231,15 +227,48 @@ func TestTheControllersTouchNothingElse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asset, err := manifest.Parse(name, content)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := changedEverywhere(asset); !slices.Equal(got, want) {
+			if got := changedEverywhere(parse(t, name, content)); !slices.Equal(got, want) {
 				t.Errorf("the controller changes %v, want %v", got, want)
 			}
 		})
 	}
+}
+
+// A7.5: recorders write to events.k8s.io, and to the core group where an API server lacks that.
+func TestEventsMayBeWrittenThroughBothGroups(t *testing.T) {
+	for _, name := range []string{"sandbox.yaml", "extensions.yaml"} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		verbs := map[string][]string{}
+		for _, role := range roles(parse(t, name, content)) {
+			for _, rule := range role.rules {
+				if !role.clusterWide || !slices.Contains(rule.Resources, "events") {
+					continue
+				}
+				for _, group := range rule.APIGroups {
+					verbs[group] = append(verbs[group], rule.Verbs...)
+				}
+			}
+		}
+		for _, group := range []string{"", "events.k8s.io"} {
+			for _, verb := range []string{"create", "patch"} {
+				if !slices.Contains(verbs[group], verb) {
+					t.Errorf("%s does not let its controller %s Events of the group %q", name, verb, group)
+				}
+			}
+		}
+	}
+}
+
+func parse(t *testing.T, name string, content []byte) manifest.Asset {
+	t.Helper()
+	asset, err := manifest.Parse(name, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asset
 }
 
 // changedEverywhere lists the resources that ClusterRoles allow to change.

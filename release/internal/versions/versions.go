@@ -29,7 +29,7 @@ type Build struct {
 	Packages []string
 }
 
-// Builds are those of the repository: each module alone, all of them as a workspace, and Kubernetes itself.
+// Builds are those of the repository: each module alone, all of them as a workspace, the one that renders the chart, and Kubernetes itself.
 func Builds(modules []string) []Build {
 	workspace := Build{Name: "go.work"}
 	var builds []Build
@@ -37,11 +37,12 @@ func Builds(modules []string) []Build {
 		builds = append(builds, Build{Name: module, Packages: []string{"./..."}})
 		workspace.Packages = append(workspace.Packages, "./"+module+"/...")
 	}
+	chart := Build{Name: "release/helm", Packages: []string{"./..."}}
 	kubernetes := Build{Name: "test/controlplane/kube"}
 	for _, program := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"} {
 		kubernetes.Packages = append(kubernetes.Packages, "k8s.io/kubernetes/cmd/"+program)
 	}
-	return append(builds, workspace, kubernetes)
+	return append(builds, workspace, chart, kubernetes)
 }
 
 // leaves are modules that Kubernetes pins lower than we need them and that next to nothing imports: compiled twice, they
