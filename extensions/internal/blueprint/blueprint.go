@@ -56,19 +56,23 @@ func TemplateLabels(template string) map[string]string {
 // spec is the template's blueprint with what is secure filled in where it says nothing.
 func spec(template *extensionsv1beta1.SandboxTemplate) sandboxv1beta1.SandboxSpec {
 	built := template.Spec.DeepCopy()
-	pod := &built.PodTemplate.Spec
+	secure(&built.PodTemplate.Spec, template)
+	return sandboxv1beta1.SandboxSpec{
+		PodTemplate:          built.PodTemplate,
+		VolumeClaimTemplates: built.VolumeClaimTemplates,
+		Service:              built.Service,
+		PodFailurePolicy:     built.PodFailurePolicy,
+	}
+}
+
+// secure fills in of a template's Pod what is secure where it says nothing.
+func secure(pod *corev1.PodSpec, template *extensionsv1beta1.SandboxTemplate) {
 	if pod.AutomountServiceAccountToken == nil {
 		pod.AutomountServiceAccountToken = ptr.To(false)
 	}
 	if hasSecureDefaultPolicy(template) && pod.DNSPolicy == "" {
 		pod.DNSPolicy = corev1.DNSNone
 		pod.DNSConfig = withNameservers(pod.DNSConfig)
-	}
-	return sandboxv1beta1.SandboxSpec{
-		PodTemplate:          built.PodTemplate,
-		VolumeClaimTemplates: built.VolumeClaimTemplates,
-		Service:              built.Service,
-		PodFailurePolicy:     built.PodFailurePolicy,
 	}
 }
 
@@ -78,20 +82,20 @@ func hasSecureDefaultPolicy(template *extensionsv1beta1.SandboxTemplate) bool {
 
 // withNameservers keeps searches and options that the template has. Its own nameservers come first.
 func withNameservers(config *corev1.PodDNSConfig) *corev1.PodDNSConfig {
-	if config == nil {
-		config = &corev1.PodDNSConfig{}
+	filled := ptr.Deref(config, corev1.PodDNSConfig{})
+	if len(filled.Nameservers) == 0 {
+		filled.Nameservers = publicNameservers()
 	}
-	if len(config.Nameservers) == 0 {
-		config.Nameservers = publicNameservers()
-	}
-	return config
+	return &filled
 }
 
-// Hash is the fingerprint of a template's blueprint. The Pod's metadata is no part of it: a change of that alone makes no
-// member stale. It fails when the blueprint has no JSON form.
+// Hash is the fingerprint of what a template builds: its blueprint with what is secure filled in, which a change of its network policy
+// may change. The Pod's metadata is no part of it: a change of that alone makes no member stale. It fails when the blueprint has no
+// JSON form.
 func Hash(template *extensionsv1beta1.SandboxTemplate) (string, error) {
 	bare := template.Spec.SandboxBlueprint
 	bare.PodTemplate.Metadata = sandboxv1beta1.PodMetadata{}
+	secure(&bare.PodTemplate.Spec, template)
 	return names.Fingerprint(bare)
 }
 

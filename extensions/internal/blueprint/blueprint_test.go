@@ -99,6 +99,12 @@ func TestFreshness(t *testing.T) {
 			t.Spec.VolumeClaimTemplates = []sandboxv1beta1.PersistentVolumeClaimTemplate{{Metadata: sandboxv1beta1.EmbeddedObjectMetadata{Name: "data"}}}
 		}), labelled(), false},
 		"the Service has":                         {template(func(t *extensionsv1beta1.SandboxTemplate) { t.Spec.Service = ptr.To(true) }), labelled(), false},
+		"the network policy has, and the name servers with it (A2.8)": {template(func(t *extensionsv1beta1.SandboxTemplate) {
+			t.Spec.NetworkPolicyManagement = extensionsv1beta1.NetworkPolicyUnmanaged
+		}), labelled(), false},
+		"what was filled in is now said": {template(func(t *extensionsv1beta1.SandboxTemplate) {
+			t.Spec.PodTemplate.Spec.AutomountServiceAccountToken = ptr.To(false)
+		}), labelled(), true},
 		"it is another template":                  {template(func(t *extensionsv1beta1.SandboxTemplate) { t.Name = "other" }), labelled(), false},
 		"without a hash, but the same (A3.7)":     {old, build(old), true},
 		"without a hash, and not the same (A3.7)": {template(func(t *extensionsv1beta1.SandboxTemplate) { t.Spec.Service = ptr.To(true) }), build(old), false},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -127,7 +128,7 @@ func expiryPlan(s seen) plan {
 	if !s.expiryStored() {
 		return plan{again: true}
 	}
-	switch policy := s.claim.Spec.Lifecycle.ShutdownPolicy; policy {
+	switch ptr.Deref(s.claim.Spec.Lifecycle, extensionsv1beta1.Lifecycle{}).ShutdownPolicy {
 	case extensionsv1beta1.ShutdownPolicyDelete:
 		return plan{remove: &removal{targetOf(s.claim), metav1.DeletePropagationBackground}}
 	case extensionsv1beta1.ShutdownPolicyDeleteForeground:

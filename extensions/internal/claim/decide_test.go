@@ -116,9 +116,12 @@ func recreate(s *seen) {
 
 func TestDecideAboutExpiry(t *testing.T) {
 	past := testNow.Add(-time.Second)
-	ttl := func(c *extensionsv1beta1.SandboxClaim) {
-		c.Spec.Lifecycle = &extensionsv1beta1.Lifecycle{TTLSecondsAfterFinished: ptr.To[int32](30)}
+	ttlOf := func(seconds int32) func(*extensionsv1beta1.SandboxClaim) {
+		return func(c *extensionsv1beta1.SandboxClaim) {
+			c.Spec.Lifecycle = &extensionsv1beta1.Lifecycle{TTLSecondsAfterFinished: ptr.To(seconds)}
+		}
 	}
+	ttl := ttlOf(30)
 	finished := func(ago time.Duration) func(*extensionsv1beta1.SandboxClaim) {
 		return told(metav1.Condition{Type: extensionsv1beta1.ConditionFinished, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(testNow.Add(-ago))})
 	}
@@ -147,6 +150,17 @@ func TestDecideAboutExpiry(t *testing.T) {
 		"a TTL counts from the end":       {seenWith(claimWith(ttl, finished(30*time.Second), publishing("box-1")), owning(ownSandbox(1))), plan{again: true}},
 		"and wakes when it is over":       {seenWith(claimWith(ttl, finished(20*time.Second), publishing("box-1")), owning(ownSandbox(1))), plan{wake: 10 * time.Second}},
 		"before the end it has no effect": {seenWith(claimWith(ttl, publishing("box-1")), owning(ownSandbox(1))), plan{}},
+		"what ended is not run once more for a longer TTL": {
+			seenWith(claimWith(told(expiredCondition), finished(time.Hour), ttlOf(7200))), plan{},
+		},
+		"nor for none": {seenWith(claimWith(told(expiredCondition), finished(time.Hour))), plan{}},
+		"but for a later time (A3.24)": {
+			seenWith(claimWith(told(expiredCondition), finished(time.Hour), expires(testNow.Add(time.Hour), ""))),
+			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: coldFor(claimWith()), wake: time.Hour},
+		},
+		"what had not ended comes back without a time": {
+			seenWith(claimWith(told(expiredCondition))), plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: coldFor(claimWith())},
+		},
 		"a later time brings it back (A3.24)": {
 			seenWith(claimWith(told(expiredCondition), expires(testNow.Add(time.Hour), ""))),
 			plan{take: &taking{pool: "uid-pool", namespace: "ns"}, create: coldFor(claimWith()), wake: time.Hour},

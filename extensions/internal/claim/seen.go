@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -85,7 +86,15 @@ func firstObserved(s seen) time.Time {
 
 func (s seen) expired() bool {
 	at, ok := expiry(s.claim.Spec.Lifecycle, s.claim.Status.Conditions)
-	return ok && !s.now.Before(at)
+	return ok && !s.now.Before(at) || s.isOver()
+}
+
+// isOver says whether the claim has told that its Sandbox ended and that it expired then. What ended would run once more in another
+// Sandbox: no longer TTL asks for that, nor none, but a time until which the claim is to live and that is yet to come.
+func (s seen) isOver() bool {
+	lifecycle := ptr.Deref(s.claim.Spec.Lifecycle, extensionsv1beta1.Lifecycle{})
+	lives := lifecycle.TTLSecondsAfterFinished == nil && lifecycle.ShutdownTime != nil
+	return s.expiryStored() && meta.IsStatusConditionTrue(s.claim.Status.Conditions, extensionsv1beta1.ConditionFinished) && !lives
 }
 
 // isNewGeneration says whether the claim has told nothing about its present spec.

@@ -44,6 +44,31 @@ func (s testServer) patchStatus(ctx context.Context, c client.Client, sub string
 	return c.SubResource(sub).Patch(ctx, obj, p, o...)
 }
 
+// A2.15: what the router meets is what holds, not what was refused.
+func TestTheRouterIsLockedOutByWhatHolds(t *testing.T) {
+	open := withRules(extensionsv1beta1.NetworkPolicySpec{Ingress: []networkingv1.NetworkPolicyIngressRule{{}}})
+	stands := desiredPolicy(testTemplate(), "router-home")
+	cases := map[string]struct {
+		seen   seen
+		err    error
+		reason string
+	}{
+		"nothing is refused":         {seen{}, nil, extensionsv1beta1.ReasonRouterAdmitted},
+		"nothing goes in or out":     {seen{}, problem{extensionsv1beta1.ReasonNetworkPolicyClosed, "no"}, extensionsv1beta1.ReasonRouterLockedOut},
+		"the rules of before hold":   {seen{policy: stands}, problem{extensionsv1beta1.ReasonNetworkPolicyInvalid, "no"}, extensionsv1beta1.ReasonRouterAdmitted},
+		"those of before are closed": {seen{policy: closed(stands)}, problem{extensionsv1beta1.ReasonNetworkPolicyInvalid, "no"}, extensionsv1beta1.ReasonRouterLockedOut},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.seen.template, tc.seen.routerNamespace = testTemplate(open), "router-home"
+			router := meta.FindStatusCondition(desiredConditions(tc.seen, tc.err), extensionsv1beta1.ConditionRouterReachable)
+			if router == nil || router.Reason != tc.reason {
+				t.Errorf("%+v, want %s", router, tc.reason)
+			}
+		})
+	}
+}
+
 // Rules that are refused are not tried again; what fails beside them is, or Pods would stay without a policy.
 func TestWhatFailsBesideARefusalIsTriedAgain(t *testing.T) {
 	slow := apierrors.NewTimeoutError("no answer", 1)

@@ -34,13 +34,19 @@ func (s seen) refused() *problem {
 	if ready == nil || ready.ObservedGeneration != s.template.Generation {
 		return nil
 	}
-	switch ready.Reason {
-	case extensionsv1beta1.ReasonNetworkPolicyInvalid:
+	switch {
+	case !isRefused(ready.Reason):
+		return nil
+	case ready.Reason == extensionsv1beta1.ReasonNetworkPolicyInvalid:
 		return &problem{refusal(s.policy), ready.Message}
-	case extensionsv1beta1.ReasonNetworkPolicyClosed:
+	default:
 		return &problem{ready.Reason, ready.Message}
 	}
-	return nil
+}
+
+// isRefused says whether a reason is that the API server refuses the rules of the template.
+func isRefused(reason string) bool {
+	return reason == extensionsv1beta1.ReasonNetworkPolicyInvalid || reason == extensionsv1beta1.ReasonNetworkPolicyClosed
 }
 
 // refusal is the reason to tell where rules are refused: whether others hold in their place.
@@ -55,7 +61,7 @@ func refusal(stands *networkingv1.NetworkPolicy) string {
 // are, or none.
 func standIn(refused, stands *networkingv1.NetworkPolicy, reason string) *networkingv1.NetworkPolicy {
 	policy := closed(refused)
-	if reason == extensionsv1beta1.ReasonNetworkPolicyInvalid {
+	if reason == extensionsv1beta1.ReasonNetworkPolicyInvalid && stands != nil {
 		policy.Spec.Ingress, policy.Spec.Egress = stands.Spec.Ingress, stands.Spec.Egress
 	}
 	return policy

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,6 +10,7 @@ import (
 
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/extensions/internal/blueprint"
+	"sigs.k8s.io/agent-sandbox/shared/names"
 )
 
 // Who the router is: the secure default admits nobody else.
@@ -16,10 +19,21 @@ const (
 	routerValue = "sandbox-router"
 )
 
-const policySuffix = "-network-policy"
+const (
+	policySuffix = "-network-policy"
+	// longestName is that of any object of Kubernetes.
+	longestName = 253
+)
 
-// PolicyName is the name of the NetworkPolicy of a template.
-func PolicyName(template string) string { return template + policySuffix }
+// PolicyName is the name of the NetworkPolicy of a template. Where the template's own is too long for it, the beginning of that stands
+// before its digest.
+func PolicyName(template string) string {
+	if len(template)+len(policySuffix) <= longestName {
+		return template + policySuffix
+	}
+	tail := "-" + names.Digest(template) + policySuffix
+	return strings.TrimRight(template[:longestName-len(tail)], "-.") + tail
+}
 
 // privateIPv4 are the addresses that the secure default lets nobody reach: private networks, where clusters and clouds have
 // what is theirs, link-local addresses, where clouds tell nodes their credentials, and those of carriers.

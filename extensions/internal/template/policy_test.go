@@ -2,12 +2,14 @@ package template
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -55,6 +57,25 @@ func TestTheSecureDefault(t *testing.T) {
 	}
 	if policy.Name != "agent-network-policy" || policy.Namespace != "ns" || !metav1.IsControlledBy(policy, testTemplate()) {
 		t.Errorf("the policy is %+v", policy.ObjectMeta)
+	}
+}
+
+// A2.1: a name that is too long for its NetworkPolicy is no way to be without one.
+func TestTheNameOfAPolicyIsNeverTooLong(t *testing.T) {
+	long := strings.Repeat("a", 236) + ".b"
+	cases := map[string]struct{ template, want string }{
+		"short":    {"agent", "agent-network-policy"},
+		"just so":  {long, long + "-network-policy"},
+		"too long": {long + "c", strings.Repeat("a", 205) + "-" + names.Digest(long+"c") + "-network-policy"},
+		"cut at a dot": {strings.Repeat("a", 204) + "." + strings.Repeat("b", 44),
+			strings.Repeat("a", 204) + "-" + names.Digest(strings.Repeat("a", 204)+"."+strings.Repeat("b", 44)) + "-network-policy"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := PolicyName(tc.template); got != tc.want || len(validation.IsDNS1123Subdomain(got)) > 0 {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -39,6 +39,9 @@ func desiredConditions(s seen, err error) []metav1.Condition {
 	wanted := desiredPolicy(s.template, s.routerNamespace)
 	all := []metav1.Condition{readyCondition(wanted, err)}
 	if wanted != nil {
+		if isRefused(all[0].Reason) {
+			wanted = standIn(wanted, s.policy, all[0].Reason)
+		}
 		all = append(all, routerCondition(wanted, s.routerNamespace))
 	}
 	for i := range all {
@@ -69,7 +72,7 @@ func routerCondition(wanted *networkingv1.NetworkPolicy, routerNamespace string)
 	if isRouterLockedOut(wanted, routerNamespace) {
 		return metav1.Condition{
 			Type: extensionsv1beta1.ConditionRouterReachable, Status: metav1.ConditionFalse, Reason: extensionsv1beta1.ReasonRouterLockedOut,
-			Message: fmt.Sprintf("No ingress rule of networkPolicy admits Pods with %s=%s in namespace %q: the router cannot reach the Sandboxes of this template",
+			Message: fmt.Sprintf("No ingress rule admits Pods with %s=%s in namespace %q: the router cannot reach the Sandboxes of this template",
 				routerLabel, routerValue, routerNamespace),
 		}
 	}

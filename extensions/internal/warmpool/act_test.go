@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -22,7 +23,10 @@ import (
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/consistency"
+	"sigs.k8s.io/agent-sandbox/shared/events"
 	"sigs.k8s.io/agent-sandbox/shared/names"
+	"sigs.k8s.io/agent-sandbox/shared/pacer"
 )
 
 func newScheme(t testing.TB) *runtime.Scheme {
@@ -147,6 +151,30 @@ func TestAMemberThatHasChangedIsNotDeleted(t *testing.T) {
 	d := reconciler.act(context.Background(), seenOf(poolOf(0)), plan{remove: []target{older}})
 	if err := cluster.Get(context.Background(), client.ObjectKeyFromObject(box), current); err != nil || !d.outdated || len(d.errors) > 0 {
 		t.Errorf("the member: %v, outdated %v, errors %v", err, d.outdated, d.errors)
+	}
+}
+
+// A template from which the API server takes no member is not tried over and over: its change wakes the pool.
+func TestMembersThatAreRefusedForEverAreNotTriedAgain(t *testing.T) {
+	slow := errors.New("no answer")
+	cases := map[string]struct {
+		errors []error
+		again  bool
+	}{
+		"one is refused":              {[]error{invalidMember()}, false},
+		"several are":                 {[]error{invalidMember(), invalidMember()}, false},
+		"something else fails, too":   {[]error{invalidMember(), slow}, true},
+		"a quota or a right is short": {[]error{apierrors.NewForbidden(schema.GroupResource{Resource: "sandboxes"}, "pool-1", slow)}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			reconciler, _ := newReconciler(t, nil)
+			reconciler.recorder, reconciler.statuses, reconciler.echoes = events.Discard(), pacer.New[types.UID](), consistency.NewEchoes[types.UID]()
+			_, err := reconciler.report(t.Context(), seenOf(poolOf(1)), plan{}, done{errors: tc.errors}).Result()
+			if again := err != nil; again != tc.again {
+				t.Errorf("it ends with %v", err)
+			}
+		})
 	}
 }
 

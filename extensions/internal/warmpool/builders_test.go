@@ -5,8 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
@@ -108,6 +111,11 @@ func leaving(s *sandboxv1beta1.Sandbox) { s.DeletionTimestamp = &metav1.Time{Tim
 func stale(s *sandboxv1beta1.Sandbox) {
 	s.Labels[extensionsv1beta1.LabelTemplateHash] = "older"
 	s.Spec.PodTemplate.Spec.Containers[0].Image = "image:0"
+}
+
+// invalidMember refuses a member for what its template is.
+func invalidMember() error {
+	return apierrors.NewInvalid(schema.GroupKind{Kind: "Sandbox"}, "pool-1", field.ErrorList{field.Invalid(field.NewPath("spec"), "x", "no")})
 }
 
 func refusedPod(s *sandboxv1beta1.Sandbox) { unreadyBy(sandboxv1beta1.ReasonInvalidConfiguration)(s) }

@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -118,7 +117,7 @@ func TestAPoolSaysThatItDoesNotProgress(t *testing.T) {
 			}
 		})
 	}
-	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Sandbox"}, "pool-1", field.ErrorList{field.Invalid(field.NewPath("spec"), "x", "no")})
+	invalid := invalidMember()
 	for reason, err := range map[string]error{
 		stuck: apierrors.NewForbidden(schema.GroupResource{Resource: "sandboxes"}, "pool-1", nil), template: invalid,
 	} {

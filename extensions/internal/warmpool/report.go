@@ -42,10 +42,15 @@ func (r *Reconciler) report(ctx context.Context, s seen, p plan, d done) reconci
 	p.wakeWithin(held)
 	if err := errors.Join(d.errors...); err != nil && !going {
 		r.recorder.Emit(s.pool, createFailures(d)...)
-		return reconcile.Failed(err)
+		if slices.ContainsFunc(d.errors, isOfNoObject) {
+			return reconcile.Failed(err)
+		}
+		// Another member would be refused as well, until the template changes.
 	}
 	return reconcile.Wait(p.wake)
 }
+
+func isOfNoObject(err error) bool { return !refusals.IsOfObject(err) }
 
 // writeStatus makes at most one patch. It returns how long the write is held back, in case it is.
 func (r *Reconciler) writeStatus(ctx context.Context, s seen, wanted extensionsv1beta1.SandboxWarmPoolStatus, d done) (time.Duration, error) {

@@ -224,3 +224,19 @@ func (w world) awaitEvent(kind, reason, mention string) {
 		return fmt.Errorf("there are %d others", len(all.Items))
 	})
 }
+
+// A2.1: a template of the longest name that there may be has its NetworkPolicy.
+func TestATemplateOfALongNameHasItsPolicy(t *testing.T) {
+	w := newWorld(t)
+	w.startControllers(testSettings())
+	name := strings.Repeat("a", 253)
+	w.template(name)
+	testkit.Eventually(t, "it has its NetworkPolicy", func() error {
+		var policies networkingv1.NetworkPolicyList
+		w.must("listing policies", w.user.List(context.Background(), &policies, client.InNamespace(w.namespace)))
+		if len(policies.Items) != 1 || policies.Items[0].Spec.PodSelector.MatchLabels[sandboxv1beta1.LabelTemplateRef] != names.Digest(name) {
+			return fmt.Errorf("%s", asJSON(policies.Items))
+		}
+		return nil
+	})
+}
