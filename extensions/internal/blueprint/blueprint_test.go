@@ -98,7 +98,7 @@ func TestFreshness(t *testing.T) {
 		"the disks have (A4.13)": {template(func(t *extensionsv1beta1.SandboxTemplate) {
 			t.Spec.VolumeClaimTemplates = []sandboxv1beta1.PersistentVolumeClaimTemplate{{Metadata: sandboxv1beta1.EmbeddedObjectMetadata{Name: "data"}}}
 		}), labelled(), false},
-		"the Service has":                         {template(func(t *extensionsv1beta1.SandboxTemplate) { t.Spec.Service = ptr.To(true) }), labelled(), false},
+		"the Service has": {template(func(t *extensionsv1beta1.SandboxTemplate) { t.Spec.Service = ptr.To(true) }), labelled(), false},
 		"the network policy has, and the name servers with it (A2.8)": {template(func(t *extensionsv1beta1.SandboxTemplate) {
 			t.Spec.NetworkPolicyManagement = extensionsv1beta1.NetworkPolicyUnmanaged
 		}), labelled(), false},
