@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
 const pause = time.Second
@@ -142,9 +144,9 @@ func TestManyAtOnce(t *testing.T) {
 	var working [namespaces][names]atomic.Bool
 	var left atomic.Int64
 	left.Store(namespaces * names)
-	var all sync.WaitGroup
+	var crew, adding sync.WaitGroup
 	for range workers {
-		all.Go(func() {
+		crew.Go(func() {
 			for next, shutdown := q.Get(); !shutdown; next, shutdown = q.Get() {
 				var i, n int
 				if _, err := fmt.Sscan(next.Namespace+" "+next.Name, &i, &n); err != nil {
@@ -154,8 +156,8 @@ func TestManyAtOnce(t *testing.T) {
 					t.Errorf("%s is worked on by two", next)
 				}
 				now := added[i][n].Load()
-				if before := seen[i][n].Swap(now); before < 40 && now == 40 && left.Add(-1) == 0 {
-					q.ShutDown()
+				if before := seen[i][n].Swap(now); before < 40 && now == 40 {
+					left.Add(-1)
 				}
 				working[i][n].Store(false)
 				q.Done(next)
@@ -163,7 +165,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	for i := range namespaces {
-		all.Go(func() {
+		adding.Go(func() {
 			for n := range 40 * names {
 				added[i][n%names].Add(1)
 				if n%3 == 0 {
@@ -174,13 +176,17 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	if left.Load() != 0 {
-		t.Errorf("%d were not looked at after they were added last", left.Load())
-	}
-	if q.Len()+len(q.order.namespaces)+len(q.timers) != 0 {
-		t.Errorf("kept %d requests, %d namespaces, %d timers", q.Len(), len(q.order.namespaces), len(q.timers))
-	}
+	adding.Wait()
+	testkit.Eventually(t, "all is looked at after it was added last, and nothing is kept", func() error {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if left.Load()+int64(q.order.Len()+len(q.order.namespaces)+len(q.timers)) != 0 {
+			return fmt.Errorf("%d were not looked at; kept %d requests, %d namespaces, %d timers", left.Load(), q.order.Len(), len(q.order.namespaces), len(q.timers))
+		}
+		return nil
+	})
+	q.ShutDown()
+	crew.Wait()
 }
 
 func TestShutDown(t *testing.T) {
