@@ -95,9 +95,9 @@ func TestHowManyWorkersANamespaceHolds(t *testing.T) {
 	}{
 		"the only worker":                    {1, []string{"a", "b"}, map[string]int{"a": 1}},
 		"one of two":                         {2, []string{"a"}, map[string]int{"a": 1}},
-		"a half":                             {50, []string{"a"}, map[string]int{"a": 25}},
-		"less beside others":                 {50, []string{"a", "b"}, map[string]int{"a": 17, "b": 16}},
-		"one each, if there are many":        {7, []string{"a", "b", "c", "d", "e", "f"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
+		"a quarter":                          {50, []string{"a"}, map[string]int{"a": 13}},
+		"less beside others":                 {50, []string{"a", "b"}, map[string]int{"a": 10, "b": 10}},
+		"one each, if there are many":        {9, []string{"a", "b", "c", "d", "e", "f"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
 		"one each, as long as there are any": {4, []string{"a", "b", "c", "d", "e"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}},
 	}
 	for name, tc := range cases {
