@@ -92,6 +92,11 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 		d.fail(r.clearAway(ctx, s, standing, d))
 		return
 	}
+	if metav1.IsControlledBy(standing, s.claim) && !s.isOfPool(standing) {
+		// It was started for the pool that the claim named before: the next pass discards it.
+		d.outdated = true
+		return
+	}
 	d.sandbox, err = inherited(s, standing)
 	d.fail(err)
 }
