@@ -92,11 +92,6 @@ func (r *Reconciler) create(ctx context.Context, s seen, wanted *sandboxv1beta1.
 		d.fail(r.clearAway(ctx, s, standing, d))
 		return
 	}
-	if metav1.IsControlledBy(standing, s.claim) && !s.isOfPool(standing) {
-		// It was started for the pool that the claim named before: the next pass discards it.
-		d.outdated = true
-		return
-	}
 	d.sandbox, err = inherited(s, standing)
 	d.fail(err)
 }
@@ -124,12 +119,15 @@ func (r *Reconciler) clearAway(ctx context.Context, s seen, leftBehind *sandboxv
 	return refusal{extensionsv1beta1.ReasonSandboxNotReady, fmt.Sprintf("Sandbox %q of an earlier claim of this name is being deleted", leftBehind.Name)}
 }
 
-// inherited is a Sandbox that stands under the name of the claim, if it is the claim's to use.
+// inherited is a Sandbox that stands under the name of the claim, if it is the claim's to use. One of its own that it is not to
+// publish wakes it once the cache shows it, and when it goes.
 func inherited(s seen, standing *sandboxv1beta1.Sandbox) (*sandboxv1beta1.Sandbox, error) {
-	switch owner := metav1.GetControllerOfNoCopy(standing); {
-	case owner != nil && owner.UID == s.claim.UID && standing.DeletionTimestamp == nil && standing.UID != s.discarding():
+	owner := metav1.GetControllerOfNoCopy(standing)
+	own := owner != nil && owner.UID == s.claim.UID
+	switch {
+	case own && s.mayPublish(standing):
 		return standing, nil
-	case standing.DeletionTimestamp != nil || owner != nil && owner.UID == s.claim.UID:
+	case own || standing.DeletionTimestamp != nil:
 		return nil, refusal{extensionsv1beta1.ReasonSandboxNotReady, fmt.Sprintf("Sandbox %q of the same name is being deleted", standing.Name)}
 	case owner != nil:
 		return nil, refusal{extensionsv1beta1.ReasonAdoptionConflict, fmt.Sprintf(

@@ -89,6 +89,11 @@ func coldFor(claim *extensionsv1beta1.SandboxClaim) *sandboxv1beta1.Sandbox {
 	return desiredSandbox(seen{claim: claim}, testTemplate(), extensionsv1beta1.ReasonWarmPoolEmpty)
 }
 
+// ofAnother makes it a Sandbox of a pool that the claim does not name.
+func ofAnother(s *sandboxv1beta1.Sandbox) {
+	s.Annotations[extensionsv1beta1.AnnotationWarmPoolRef] = "another"
+}
+
 // memberSandbox is one that testPool() controls.
 func memberSandbox(modify ...func(*sandboxv1beta1.Sandbox)) *sandboxv1beta1.Sandbox {
 	return ownSandbox(1, append([]func(*sandboxv1beta1.Sandbox){func(s *sandboxv1beta1.Sandbox) {

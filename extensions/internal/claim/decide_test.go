@@ -22,7 +22,6 @@ func discardBox(n int, fenced bool) *discard {
 
 func TestDecideWithASandbox(t *testing.T) {
 	one, two, three := ownSandbox(1), ownSandbox(2), ownSandbox(3)
-	ofAnother := func(s *sandboxv1beta1.Sandbox) { s.Annotations[extensionsv1beta1.AnnotationWarmPoolRef] = "another" }
 	cases := map[string]struct {
 		seen seen
 		want plan

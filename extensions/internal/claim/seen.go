@@ -61,15 +61,16 @@ func (s seen) publishable() *sandboxv1beta1.Sandbox {
 		return nil
 	}
 	for _, sandbox := range s.owned {
-		if sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() && s.isOfPool(sandbox) {
+		if s.mayPublish(sandbox) {
 			return sandbox
 		}
 	}
 	return nil
 }
 
-func (s seen) isOfPool(sandbox *sandboxv1beta1.Sandbox) bool {
-	return poolOf(sandbox, s.claim) == s.claim.Spec.WarmPoolRef.Name
+// mayPublish says whether the claim may publish a Sandbox of its own, should it have published none.
+func (s seen) mayPublish(sandbox *sandboxv1beta1.Sandbox) bool {
+	return sandbox.DeletionTimestamp == nil && sandbox.UID != s.discarding() && poolOf(sandbox, s.claim) == s.claim.Spec.WarmPoolRef.Name
 }
 
 // poolOf names the pool that a claim's Sandbox came from. One that does not tell is of the pool that the claim names.

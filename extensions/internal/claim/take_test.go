@@ -151,7 +151,11 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 	}{
 		"it is the claim's": {own, ""},
 		"it goes":           {sandboxFrom(own, leaving, func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"test/hold"} }), extensionsv1beta1.ReasonSandboxNotReady},
-		"it is nobody's":    {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences = nil }), extensionsv1beta1.ReasonAdoptionConflict},
+		"it is of the pool that the claim named before": {sandboxFrom(own, ofAnother), extensionsv1beta1.ReasonSandboxNotReady},
+		"it is of that pool, and goes": {
+			sandboxFrom(own, ofAnother, leaving, func(s *sandboxv1beta1.Sandbox) { s.Finalizers = []string{"test/hold"} }), extensionsv1beta1.ReasonSandboxNotReady,
+		},
+		"it is nobody's": {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) { s.OwnerReferences = nil }), extensionsv1beta1.ReasonAdoptionConflict},
 		"it is another claim's": {sandboxFrom(own, func(s *sandboxv1beta1.Sandbox) {
 			s.OwnerReferences[0].Name, s.OwnerReferences[0].UID = "other", "uid-2"
 		}), extensionsv1beta1.ReasonAdoptionConflict},
@@ -162,8 +166,8 @@ func TestACreationWhoseAnswerWasLost(t *testing.T) {
 			var d done
 			newReconciler(cluster, candidates.New()).create(context.Background(), seenWith(claim), coldFor(claim), &d)
 			var refused refusal
-			if errors.As(errors.Join(d.errors...), &refused); refused.reason != tc.reason || (d.sandbox != nil) != (tc.reason == "") {
-				t.Errorf("got %v, refused %+v, errors %v", d.sandbox, refused, d.errors)
+			if errors.As(errors.Join(d.errors...), &refused); refused.reason != tc.reason || (d.sandbox != nil) != (tc.reason == "") || d.outdated {
+				t.Errorf("got %v, refused %+v, errors %v, looked at again without an event: %v", d.sandbox, refused, d.errors, d.outdated)
 			}
 		})
 	}
