@@ -53,6 +53,21 @@ func (s *APIServer) Kubeconfig() []byte { return s.env.KubeConfig }
 // Stop ends the API server and its etcd.
 func (s *APIServer) Stop() error { return s.env.Stop() }
 
+// NewAPIServer starts one without CRDs that ends with the test.
+func NewAPIServer(t testing.TB) *APIServer {
+	t.Helper()
+	server, err := StartAPIServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
 // RunTests runs m beside an API server with the CRDs of the given directories, which it hands to use, and returns the
 // exit code.
 func RunTests(m *testing.M, use func(*APIServer), crdDirs ...string) int {

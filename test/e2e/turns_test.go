@@ -132,15 +132,7 @@ func newStageOfTurns(t *testing.T) stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := testkit.StartAPIServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := testkit.NewAPIServer(t)
 	manifest, err := os.ReadFile(filepath.Join(root, "release", "testdata", "sandbox-with-extensions.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,10 @@ import (
 
 // coldStartReason is why the claim gets a Sandbox that is started for it; WarmPoolEmpty says that it may take a member, if there is one.
 func coldStartReason(s seen) string {
+	need := coldStartNeed(s.claim)
 	switch {
-	case len(s.claim.Spec.Env) > 0:
-		return extensionsv1beta1.ReasonEnvRequested
-	case len(s.claim.Spec.VolumeClaimTemplates) > 0:
-		return extensionsv1beta1.ReasonVolumesRequested
+	case need != "":
+		return need
 	case ptr.Deref(s.pool.Spec.Replicas, 1) == 0:
 		return extensionsv1beta1.ReasonWarmPoolSizeZero
 	default:
@@ -24,9 +23,16 @@ func coldStartReason(s seen) string {
 	}
 }
 
-// needsColdStart says whether the claim asks for what a Pod that runs cannot be given.
-func needsColdStart(claim *extensionsv1beta1.SandboxClaim) bool {
-	return len(claim.Spec.Env) > 0 || len(claim.Spec.VolumeClaimTemplates) > 0
+// coldStartNeed is what the claim asks for that a Pod that runs cannot be given, as a reason; empty for nothing.
+func coldStartNeed(claim *extensionsv1beta1.SandboxClaim) string {
+	switch {
+	case len(claim.Spec.Env) > 0:
+		return extensionsv1beta1.ReasonEnvRequested
+	case len(claim.Spec.VolumeClaimTemplates) > 0:
+		return extensionsv1beta1.ReasonVolumesRequested
+	default:
+		return ""
+	}
 }
 
 // coldStartMessage goes on from a reason. It names nothing of the claim, which may have been edited since.

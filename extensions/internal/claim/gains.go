@@ -62,6 +62,6 @@ func (r *Reconciler) couldTake(ctx context.Context, pool types.NamespacedName) [
 // or that of its template or pool, wakes it.
 func isBarred(claim *extensionsv1beta1.SandboxClaim) bool {
 	ready := meta.FindStatusCondition(claim.Status.Conditions, extensionsv1beta1.ConditionReady)
-	return needsColdStart(claim) ||
+	return coldStartNeed(claim) != "" ||
 		ready != nil && ready.ObservedGeneration == claim.Generation && ready.Reason == extensionsv1beta1.ReasonInvalidMetadata
 }

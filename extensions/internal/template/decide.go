@@ -34,19 +34,14 @@ func (s seen) refused() *problem {
 	if ready == nil || ready.ObservedGeneration != s.template.Generation {
 		return nil
 	}
-	switch {
-	case !isRefused(ready.Reason):
-		return nil
-	case ready.Reason == extensionsv1beta1.ReasonNetworkPolicyInvalid:
+	switch ready.Reason {
+	case extensionsv1beta1.ReasonNetworkPolicyInvalid:
 		return &problem{refusal(s.policy), ready.Message}
-	default:
+	case extensionsv1beta1.ReasonNetworkPolicyClosed:
 		return &problem{ready.Reason, ready.Message}
+	default:
+		return nil
 	}
-}
-
-// isRefused says whether a reason is that the API server refuses the rules of the template.
-func isRefused(reason string) bool {
-	return reason == extensionsv1beta1.ReasonNetworkPolicyInvalid || reason == extensionsv1beta1.ReasonNetworkPolicyClosed
 }
 
 // refusal is the reason to tell where rules are refused: whether others hold in their place.
@@ -57,10 +52,13 @@ func refusal(stands *networkingv1.NetworkPolicy) string {
 	return extensionsv1beta1.ReasonNetworkPolicyInvalid
 }
 
-// standIn is what there is to be in the place of a policy that is refused for that reason: the rules that stand, whatever they
-// are, or none.
-func standIn(refused, stands *networkingv1.NetworkPolicy, reason string) *networkingv1.NetworkPolicy {
-	policy := closed(refused)
+// inForce is what there is to be of a policy, by the reason that the template is told: all of it; where the API server refuses it, with
+// the rules that stand, whatever they are, or with none.
+func inForce(wanted, stands *networkingv1.NetworkPolicy, reason string) *networkingv1.NetworkPolicy {
+	if reason != extensionsv1beta1.ReasonNetworkPolicyInvalid && reason != extensionsv1beta1.ReasonNetworkPolicyClosed {
+		return wanted
+	}
+	policy := closed(wanted)
 	if reason == extensionsv1beta1.ReasonNetworkPolicyInvalid && stands != nil {
 		policy.Spec.Ingress, policy.Spec.Egress = stands.Spec.Ingress, stands.Spec.Egress
 	}
@@ -91,7 +89,7 @@ func decide(s seen) plan {
 	p := plan{labels: apply.Changes(s.template.Labels, ownLabels(s.template.Name))}
 	wanted := desiredPolicy(s.template, s.routerNamespace)
 	if refused := s.refused(); wanted != nil && refused != nil {
-		p.blocked, wanted = refused, standIn(wanted, s.policy, refused.reason)
+		p.blocked, wanted = refused, inForce(wanted, s.policy, refused.reason)
 	}
 	switch {
 	case s.policy == nil:

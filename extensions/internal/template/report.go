@@ -39,10 +39,7 @@ func desiredConditions(s seen, err error) []metav1.Condition {
 	wanted := desiredPolicy(s.template, s.routerNamespace)
 	all := []metav1.Condition{readyCondition(wanted, err)}
 	if wanted != nil {
-		if isRefused(all[0].Reason) {
-			wanted = standIn(wanted, s.policy, all[0].Reason)
-		}
-		all = append(all, routerCondition(wanted, s.routerNamespace))
+		all = append(all, routerCondition(inForce(wanted, s.policy, all[0].Reason), s.routerNamespace))
 	}
 	for i := range all {
 		all[i].ObservedGeneration = s.template.Generation

@@ -26,15 +26,7 @@ func TestRunOnAnExistingCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := testkit.StartAPIServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := testkit.NewAPIServer(t)
 	testkit.StartKubelet(t, server.Config)
 	serviceAccount := startServiceAccounts(t, server.Config)
 
