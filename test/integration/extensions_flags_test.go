@@ -36,7 +36,7 @@ func TestThePublishedBlockOfFlagsStartsTheExtensions(t *testing.T) {
 	}
 	checkSaidOnce(t, book, `"flag":"extensions","usage":"This binary runs the extensions`, `"flag":"disable-sandbox-events"`,
 		"--sandbox-claim-concurrent-workers=1200, --sandbox-warm-pool-concurrent-workers=4 and --sandbox-template-concurrent-workers=1: more than 1000 workers")
-	if strings.Contains(strings.Join(book.lines(), "\n"), `"flag":"sandbox-warm-pool-max-refill-rate"`) {
+	if strings.Contains(book.String(), `"flag":"sandbox-warm-pool-max-refill-rate"`) {
 		t.Error("a flag that has an effect is said to have none")
 	}
 }

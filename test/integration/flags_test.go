@@ -34,14 +34,14 @@ func TestThePublishedBlockOfFlagsStartsTheController(t *testing.T) {
 	checkSaidOnce(t, book, `"flag":"extensions","usage":"The extensions run as the Deployment agent-sandbox-extensions-controller`,
 		`"flag":"sandbox-warm-pool-max-refill-rate"`, `"flag":"disable-claim-events"`,
 		"--sandbox-concurrent-workers=1200: more than 1000 workers")
-	if strings.Contains(strings.Join(book.lines(), "\n"), `"flag":"api-connections"`) {
+	if strings.Contains(book.String(), `"flag":"api-connections"`) {
 		t.Error("a flag that has an effect is said to have none")
 	}
 }
 
 func checkSaidOnce(t *testing.T, book *logBook, texts ...string) {
 	t.Helper()
-	log := strings.Join(book.lines(), "\n")
+	log := book.String()
 	for _, text := range texts {
 		if strings.Count(log, text) != 1 {
 			t.Errorf("the log says %d times %s", strings.Count(log, text), text)

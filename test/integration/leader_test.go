@@ -15,6 +15,9 @@ import (
 // handOver is how long Sandboxes may be without a controller when the leader stops in order.
 const handOver = 2 * time.Second
 
+// acquired is what a controller's log says once it leads.
+const acquired = "Successfully acquired lease"
+
 func lease() *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: fixture.Named(install.Namespace, install.CoreLease)}
 }
@@ -36,9 +39,17 @@ func heldByOther(before string) await.Want[*coordinationv1.Lease] {
 	}
 }
 
+// awaitLeadership waits until the controller of a log has the Lease. It may still be held for one that has ended: a process that is
+// stopped while it asks for the Lease gives up nothing, and may be given it all the same.
+func awaitLeadership(t *testing.T, book *logBook) {
+	t.Helper()
+	testkit.EventuallyWithin(t, fixture.Patience, "leadership", func() error { return lacks(book.String(), acquired) })
+}
+
 func TestStandbyTakesOverWhenTheLeaderStops(t *testing.T) {
 	testkit.StartKubelet(t, apiServer.Config)
 	leader, leaderLog := startController(t)
+	awaitLeadership(t, leaderLog)
 	first := holder(fixture.Must(t, user, lease(), heldByOther("")))
 	standby, standbyLog := startController(t)
 	namespace := testkit.Namespace(t, user)

@@ -74,7 +74,7 @@ func TestRenderedRoleSufficesForAWholeLife(t *testing.T) {
 func checkLog(t *testing.T, book *logBook) {
 	t.Helper()
 	lines := book.lines()
-	if !strings.Contains(strings.Join(lines, "\n"), "Successfully acquired lease") {
+	if !strings.Contains(book.String(), acquired) {
 		t.Error("the log does not say that the Lease was acquired: is it the controller's?")
 	}
 	for _, line := range lines {

@@ -126,11 +126,14 @@ func (l *logBook) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func (l *logBook) lines() []string {
+// String returns the log so far.
+func (l *logBook) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Split(strings.TrimSpace(l.text.String()), "\n")
+	return l.text.String()
 }
+
+func (l *logBook) lines() []string { return strings.Split(strings.TrimSpace(l.String()), "\n") }
 
 // startController runs the core's controller until the test ends, at the latest.
 func startController(t *testing.T, args ...string) (*install.Controller, *logBook) {
