@@ -3,14 +3,17 @@ package fairqueue
 import (
 	"container/list"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// spare is for how many more namespaces workers are kept free, so that they find some however many are slow: one namespace alone holds
-// 13 of 50, two hold 10 each. It is not only for their turn in this queue: what many workers ask of an API server at the same moment,
-// the request of another namespace waits among. Its price: on two processors a burst of claims of one namespace is slower by a third than
-// with all workers. With half of them for one namespace, first claims of others took two to three times as long.
-const spare = 3
+// A namespace may hold one more worker while it holds less than so many for each that is left over: 40 of 50 when it is alone; 13 in
+// company, and two hold 10 each. Those left over are for more namespaces, however slow the requests of these turn out. It is not only
+// for their turn in this queue: what many workers ask of an API server at the same moment, the request of another namespace waits among.
+const (
+	alone     = 4.0
+	inCompany = 1.0 / 3
+)
 
 // rank is how soon a request is served within its namespace.
 type rank int
@@ -28,6 +31,9 @@ const (
 // more than workers. It is not safe for concurrent use.
 type order struct {
 	workers int
+	clock   clock.PassiveClock
+	// company says who has been here lately.
+	company company
 	// busy is how many of the workers have something.
 	busy int
 	// rank is that of what is added next.
@@ -52,12 +58,13 @@ type place struct {
 	element *list.Element
 }
 
-func newOrder(workers int) *order {
-	return &order{workers: workers, namespaces: map[string]*namespace{}, places: map[reconcile.Request]place{}}
+func newOrder(workers int, clock clock.PassiveClock) *order {
+	return &order{workers: workers, clock: clock, namespaces: map[string]*namespace{}, places: map[reconcile.Request]place{}}
 }
 
 // Push adds a request that does not wait yet.
 func (o *order) Push(request reconcile.Request) {
+	o.company.meet(request.Namespace, o.clock.Now())
 	n := o.namespaces[request.Namespace]
 	if n == nil {
 		n = &namespace{}
@@ -90,18 +97,17 @@ func (o *order) has(request reconcile.Request) bool {
 
 // next is the namespace whose turn it is; nil when nothing waits that a worker may have.
 func (o *order) next() *namespace {
+	share := alone
+	if len(o.namespaces) > 1 || o.company.isThere(o.clock.Now()) {
+		share = inCompany
+	}
+	left := float64(o.workers - o.busy - 1)
 	for turn := o.turns.Front(); turn != nil; turn = turn.Next() {
-		if n, ok := turn.Value.(*namespace); ok && o.admits(n) {
+		if n, ok := turn.Value.(*namespace); ok && (n.busy == 0 || float64(n.busy) < share*left) {
 			return n
 		}
 	}
 	return nil
-}
-
-// admits says whether a namespace may hold one more worker.
-func (o *order) admits(n *namespace) bool {
-	left := o.workers - o.busy - 1
-	return n.busy == 0 || spare*n.busy < left
 }
 
 // Pop hands out the next request, which holds a worker until release. There must be one.
@@ -126,6 +132,7 @@ func (o *order) Pop() reconcile.Request {
 
 // release takes back the worker that a request has held.
 func (o *order) release(request reconcile.Request) {
+	o.company.meet(request.Namespace, o.clock.Now())
 	n := o.namespaces[request.Namespace]
 	n.busy--
 	o.busy--

@@ -3,9 +3,12 @@ package fairqueue
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -13,6 +16,8 @@ import (
 func request(namespace string, n int) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(n)}}
 }
+
+func newTestOrder(workers int) *order { return newOrder(workers, clock.RealClock{}) }
 
 func pushAll(o *order, as rank, namespace string, names ...int) {
 	o.rank = as
@@ -65,7 +70,7 @@ func TestWhoseTurnItIs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := newOrder(50)
+			o := newTestOrder(50)
 			tc.add(o)
 			if diff := cmp.Diff(tc.want, popAll(o, o.release)); diff != "" {
 				t.Errorf("handed out (-want +got):\n%s", diff)
@@ -75,7 +80,7 @@ func TestWhoseTurnItIs(t *testing.T) {
 }
 
 func TestACrowdDelaysAnotherNamespaceByOneTurn(t *testing.T) {
-	o := newOrder(50)
+	o := newTestOrder(50)
 	for n := range 10_000 {
 		o.Push(request("crowd", n))
 	}
@@ -88,26 +93,50 @@ func TestACrowdDelaysAnotherNamespaceByOneTurn(t *testing.T) {
 }
 
 func TestHowManyWorkersANamespaceHolds(t *testing.T) {
+	crowd := func(names ...string) func(*order, *testclock.FakePassiveClock) {
+		return func(o *order, _ *testclock.FakePassiveClock) {
+			for _, name := range names {
+				for n := range 100 {
+					o.Push(request(name, n))
+				}
+			}
+		}
+	}
+	// guest has a crowd come when a request of another namespace is over.
+	guest := func(before, crowds, after time.Duration) func(*order, *testclock.FakePassiveClock) {
+		return func(o *order, c *testclock.FakePassiveClock) {
+			start := c.Now()
+			o.Push(request("guest", 2))
+			next := o.Pop()
+			c.SetTime(start.Add(before))
+			o.release(next)
+			c.SetTime(start.Add(before + crowds))
+			crowd("a")(o, c)
+			c.SetTime(start.Add(before + crowds + after))
+		}
+	}
 	cases := map[string]struct {
 		workers int
-		crowds  []string
+		add     func(*order, *testclock.FakePassiveClock)
 		want    map[string]int
 	}{
-		"the only worker":                    {1, []string{"a", "b"}, map[string]int{"a": 1}},
-		"one of two":                         {2, []string{"a"}, map[string]int{"a": 1}},
-		"a quarter":                          {50, []string{"a"}, map[string]int{"a": 13}},
-		"less beside others":                 {50, []string{"a", "b"}, map[string]int{"a": 10, "b": 10}},
-		"one each, if there are many":        {9, []string{"a", "b", "c", "d", "e", "f"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
-		"one each, as long as there are any": {4, []string{"a", "b", "c", "d", "e"}, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}},
+		"the only worker":               {1, crowd("a", "b"), map[string]int{"a": 1}},
+		"one of two":                    {2, crowd("a"), map[string]int{"a": 1}},
+		"all but one of five":           {5, crowd("a"), map[string]int{"a": 4}},
+		"four fifths, alone":            {50, crowd("a"), map[string]int{"a": 40}},
+		"less beside others":            {50, crowd("a", "b"), map[string]int{"a": 10, "b": 10}},
+		"a quarter, just after a guest": {50, guest(0, 0, companyLasts-1), map[string]int{"a": 13}},
+		"a quarter, after a guest whose request took long": {50, guest(time.Minute, time.Second, 0), map[string]int{"a": 13}},
+		"a quarter, though it comes after the guest":       {50, guest(0, companyLasts-1, 0), map[string]int{"a": 13}},
+		"four fifths, long after a guest":                  {50, guest(0, 0, companyLasts), map[string]int{"a": 40}},
+		"one each, if there are many":                      {9, crowd("a", "b", "c", "d", "e", "f"), map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}},
+		"one each, as long as there are any":               {4, crowd("a", "b", "c", "d", "e"), map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := newOrder(tc.workers)
-			for _, crowd := range tc.crowds {
-				for n := range 100 {
-					o.Push(request(crowd, n))
-				}
-			}
+			c := testclock.NewFakePassiveClock(time.Unix(1, 0))
+			o := newOrder(tc.workers, c)
+			tc.add(o, c)
 			holds := map[string]int{}
 			popAll(o, func(r reconcile.Request) { holds[r.Namespace]++ })
 			if diff := cmp.Diff(tc.want, holds); diff != "" {
@@ -123,8 +152,30 @@ func TestHowManyWorkersANamespaceHolds(t *testing.T) {
 	}
 }
 
+func TestACrowdGivesWorkersBackWhenAGuestComes(t *testing.T) {
+	o := newTestOrder(50)
+	for n := range 100 {
+		o.Push(request("crowd", n))
+	}
+	var held []reconcile.Request
+	popAll(o, func(r reconcile.Request) { held = append(held, r) })
+	guest := request("guest", 1)
+	o.Push(guest)
+	if got := o.Pop(); got != guest {
+		t.Fatalf("%s was handed out before the guest", got)
+	}
+	o.release(guest)
+	for len(held) > 0 && o.next() == nil {
+		o.release(held[0])
+		held = held[1:]
+	}
+	if len(held) != 12 {
+		t.Errorf("the crowd is served again while it holds %d workers, want 12", len(held))
+	}
+}
+
 func TestNothingIsKeptOfANamespaceThatIsEmpty(t *testing.T) {
-	o := newOrder(50)
+	o := newTestOrder(50)
 	for n := range 10_000 {
 		o.rank = rank(n % int(ranks))
 		o.Push(request(fmt.Sprint(n%100), n))
@@ -140,7 +191,7 @@ func TestNothingIsKeptOfANamespaceThatIsEmpty(t *testing.T) {
 func BenchmarkTurn(b *testing.B) {
 	for _, namespaces := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(namespaces), func(b *testing.B) {
-			o := newOrder(50)
+			o := newTestOrder(50)
 			for n := range 10_000 {
 				o.Push(request(fmt.Sprint(n%namespaces), n))
 			}

@@ -40,7 +40,7 @@ var _ priorityqueue.PriorityQueue[reconcile.Request] = &Queue{}
 
 // New returns a Queue for as many workers, under whose name metrics are kept. It has goroutines that ShutDown ends.
 func New(name string, workers int, limiter workqueue.TypedRateLimiter[reconcile.Request]) *Queue {
-	q := &Queue{TypedRateLimiter: limiter, order: newOrder(workers), timers: map[reconcile.Request]*timer{}}
+	q := &Queue{TypedRateLimiter: limiter, order: newOrder(workers, clock.RealClock{}), timers: map[reconcile.Request]*timer{}}
 	q.served = sync.NewCond(&q.mu)
 	q.waiting = workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: q.order})
 	q.retries = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: q.waiting})
