@@ -52,6 +52,9 @@ func readyCondition(s seen, failures []error) *metav1.Condition {
 func dependenciesCondition(s seen) *metav1.Condition {
 	podReady, message := podReadiness(s.pod())
 	message += pendingCause(s)
+	if s.pod() != nil && !podReady {
+		message += containersCause(s.pod())
+	}
 	serviceReady := true
 	if serviceRequired(s.sandbox) {
 		serviceReady = hasService(s)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,23 @@ func invalid() error {
 	return err
 }
 
+// waits has the only container wait; ended is how it ended before, if it did.
+func waits(reason, message string, ended *corev1.ContainerStateTerminated) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "main", Image: "example.com/agent:v1", LastTerminationState: corev1.ContainerState{Terminated: ended},
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}
+	}
+}
+
+func TestACauseIsCutAtItsHead(t *testing.T) {
+	long := strings.Repeat("ä", mostOfACause) + "\n the end"
+	if got := shortened(long); !strings.HasPrefix(got, "…ä") || !strings.HasSuffix(got, "ä the end") || len([]rune(got)) != mostOfACause+1 {
+		t.Errorf("shortened = %q", got)
+	}
+}
+
 func TestConditionsOfARunningSandbox(t *testing.T) {
 	box := sandboxWith()
 	pending := func(p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }
@@ -52,11 +70,43 @@ func TestConditionsOfARunningSandbox(t *testing.T) {
 		failures []error
 		want     []string
 	}{
-		"no Pod yet":                                  {seenWith(box), nil, []string{notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist"}},
-		"a Pod that just was made":                    {seenWith(box, withPods(desiredPod(seenWith(box)))), nil, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
-		"a Pod that waits":                            {seenWith(box, withPods(runningPod(pending))), nil, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
-		"a Pod without a place":                       {seenWith(box, withPods(runningPod(unschedulable))), nil, []string{notSuspendedLine, "PodScheduled=False Unschedulable: 0/3 nodes", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
-		"a Pod that is not ready":                     {seenWith(box, withPods(runningPod(unready))), nil, []string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready"}},
+		"no Pod yet":               {seenWith(box), nil, []string{notSuspendedLine, "Ready=False DependenciesNotReady: Pod does not exist"}},
+		"a Pod that just was made": {seenWith(box, withPods(desiredPod(seenWith(box)))), nil, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
+		"a Pod that waits":         {seenWith(box, withPods(runningPod(pending))), nil, []string{notSuspendedLine, "PodScheduled=Unknown PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
+		"a Pod without a place":    {seenWith(box, withPods(runningPod(unschedulable))), nil, []string{notSuspendedLine, "PodScheduled=False Unschedulable: 0/3 nodes", "Ready=False DependenciesNotReady: Pod exists with phase: Pending"}},
+		"a Pod that is not ready":  {seenWith(box, withPods(runningPod(unready))), nil, []string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready"}},
+		"a container in a crash loop": {
+			seenWith(box, withPods(runningPod(unready, waits("CrashLoopBackOff", "back-off 10s", &corev1.ContainerStateTerminated{ExitCode: 9, Reason: "Error"})))), nil,
+			[]string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready; container main ended: Error, exit code 9"},
+		},
+		"a container that ended just now": {
+			seenWith(box, withPods(runningPod(unready, func(p *corev1.Pod) {
+				done := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}
+				failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "set-up", State: done}}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: failed}, {Name: "other", State: done}}
+			}))), nil,
+			[]string{
+				notSuspendedLine, scheduledLine,
+				"Ready=False DependenciesNotReady: Pod is Running but not Ready; container main ended: OOMKilled, exit code 137; container other ended: Completed, exit code 0",
+			},
+		},
+		"a container that cannot be started": {
+			seenWith(box, withPods(runningPod(unready, waits("CrashLoopBackOff", "", &corev1.ContainerStateTerminated{ExitCode: 128, Reason: "StartError", Message: "no such file"})))), nil,
+			[]string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready; container main ended: StartError, exit code 128: no such file"},
+		},
+		"an image that is being pulled in vain, whatever was said of it last": {
+			seenWith(box, withPods(runningPod(unready, waits("ErrImagePull", "dial tcp 10.0.0.1:54963: i/o timeout", nil)))), nil,
+			[]string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready; container main: ImagePullBackOff: image example.com/agent:v1 cannot be pulled, Events of the Pod say why"},
+		},
+		"a container whose Secret is missing": {
+			seenWith(box, withPods(runningPod(unready, waits("CreateContainerConfigError", "secret \"token\" not found", nil)))), nil,
+			[]string{notSuspendedLine, scheduledLine, `Ready=False DependenciesNotReady: Pod is Running but not Ready; container main: CreateContainerConfigError: secret "token" not found`},
+		},
+		"a container that merely starts": {
+			seenWith(box, withPods(runningPod(unready, waits("ContainerCreating", "", nil)))), nil,
+			[]string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Running but not Ready"},
+		},
 		"a Pod without IPs (A1.15)":                   {seenWith(box, withPods(runningPod(noIP))), nil, []string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is Ready but has no podIPs yet"}},
 		"exactly these three conditions once it runs": {seenWith(box, withPods(runningPod())), nil, []string{notSuspendedLine, scheduledLine, readyLine}},
 		"a Pod that is being deleted (A1.2)":          {seenWith(box, withPods(runningPod(onWayOut))), nil, []string{notSuspendedLine, scheduledLine, "Ready=False DependenciesNotReady: Pod is terminating"}},

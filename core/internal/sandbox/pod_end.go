@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -81,7 +80,7 @@ func podFailure(pod *corev1.Pod) string {
 	}
 	for _, status := range containerStatuses(pod) {
 		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
-			return fmt.Sprintf("Pod failed: container %s %s, exit code %d", status.Name, cmp.Or(ended.Reason, "Error"), ended.ExitCode)
+			return fmt.Sprintf("Pod failed: container %s %s", status.Name, howItEnded(ended))
 		}
 	}
 	return "Pod failed"
