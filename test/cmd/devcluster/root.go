@@ -21,12 +21,16 @@ func newRoot() *cobra.Command {
 	f := &flags{}
 	root := &cobra.Command{
 		Use:   "devcluster",
-		Short: "Real Kubernetes control planes with simulated nodes, on this machine",
+		Short: "Real Kubernetes control planes on this machine, with simulated nodes or a real one",
 		Long: `devcluster runs etcd, kube-apiserver, kube-controller-manager, kube-scheduler, KWOK and a
 volume provisioner as plain processes on 127.0.0.1, built from pinned Go modules. It needs Linux and a
-Go toolchain, neither root nor containers.`,
+Go toolchain, neither root nor containers.
+
+With --node real it also runs containerd, a kubelet, kube-proxy, CoreDNS, gVisor and NetworkPolicies, all of it in namespaces of its
+own: that needs root and a few packages of the system, which it names. Nothing of the machine is changed, and down leaves nothing.`,
 		Example: `  eval "$(devcluster up)" && kubectl get nodes
   devcluster up --name second --nodes 100
+  devcluster up --name real --node real && devcluster kubectl --name real -- get pods -A
   KUBEBUILDER_ASSETS="$(devcluster assets)" go test ./...
   devcluster down --all`,
 		SilenceUsage:  true,
@@ -37,7 +41,8 @@ Go toolchain, neither root nor containers.`,
 	persistent.StringVar(&f.stateDir, "state-dir", "", "where clusters keep their state (default: bin/clusters below the root)")
 	persistent.StringVar(&f.name, "name", devcluster.DefaultName, "name of the cluster")
 	root.AddCommand(
-		newUp(f), newDown(f), newStatus(f), newLogs(f), newKill(f), newKubectl(f), newAssets(f), newProvisioner())
+		newUp(f), newDown(f), newStatus(f), newLogs(f), newKill(f), newKubectl(f), newExec(f), newLoad(f), newAssets(f),
+		newProvisioner(), newHold(), newEnter())
 	return root
 }
 

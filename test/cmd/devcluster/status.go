@@ -78,8 +78,11 @@ func printStatuses(out io.Writer, format string, statuses []devcluster.Status) e
 
 func printStatus(out io.Writer, status devcluster.Status) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintf(table, "%s: %s, %d simulated nodes, KUBECONFIG=%s\n",
-		status.Name, status.Server, status.Nodes, status.Kubeconfig)
+	nodes := fmt.Sprintf("%d simulated nodes", status.Nodes)
+	if status.RealNode {
+		nodes = "a real node, " + nodes
+	}
+	_, err := fmt.Fprintf(table, "%s: %s, %s, KUBECONFIG=%s\n", status.Name, status.Server, nodes, status.Kubeconfig)
 	if err != nil {
 		return err
 	}

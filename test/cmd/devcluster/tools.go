@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/provisioner"
 )
 
@@ -48,19 +49,86 @@ func newKubectl(f *flags) *cobra.Command {
 	}
 }
 
+func newExec(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "exec -- COMMAND",
+		Short: "Run a command where the API server and the Pods of a real node can be reached, with KUBECONFIG set",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cluster, err := f.open()
+			if err != nil {
+				return err
+			}
+			command := cluster.Command(cmd.Context(), args[0], args[1:]...)
+			command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+			return command.Run()
+		},
+	}
+}
+
+func newLoad(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:     "load ARCHIVE...",
+		Short:   "Give a real node images, as make images writes them",
+		Example: "  devcluster load dist/images/*.tar",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cluster, err := f.open()
+			if err != nil {
+				return err
+			}
+			return cluster.ImportImages(cmd.Context(), args...)
+		},
+	}
+}
+
+// newHold is what holds the namespaces of a real node.
+func newHold() *cobra.Command {
+	var o node.HoldOptions
+	cmd := &cobra.Command{
+		Use:    "hold",
+		Short:  "Hold the namespaces of a real node",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   func(cmd *cobra.Command, _ []string) error { return node.Hold(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.State, "state", "", "directory of the node's state")
+	cmd.Flags().StringVar(&o.Group, "group", "", "name of the cgroup to join")
+	cmd.Flags().StringVar(&o.Health, "health", "", "address that answers once all is in place")
+	return cmd
+}
+
+// newEnter is how programs get into the namespaces of a real node.
+func newEnter() *cobra.Command {
+	var o node.EnterOptions
+	cmd := &cobra.Command{
+		Use:    "enter -- COMMAND",
+		Short:  "Become a command within the namespaces of a real node",
+		Hidden: true,
+		Args:   cobra.MinimumNArgs(1),
+		RunE:   func(_ *cobra.Command, args []string) error { return node.Enter(o, args...) },
+	}
+	cmd.Flags().IntVar(&o.Holder, "holder", 0, "process that holds the namespaces")
+	cmd.Flags().BoolVar(&o.NetworkOnly, "network-only", false, "stay among the machine's mounts")
+	cmd.Flags().StringVar(&o.Group, "group", "", "name of the cgroup to join")
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "directory to start in")
+	return cmd
+}
+
 // newProvisioner is what a cluster runs as its volume provisioner.
 func newProvisioner() *cobra.Command {
-	var kubeconfig, dir string
+	var kubeconfig, dir, realNode string
 	cmd := &cobra.Command{
 		Use:    "provisioner",
 		Short:  "Provide the volumes of a cluster",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return provisioner.Run(cmd.Context(), kubeconfig, dir)
+			return provisioner.Run(cmd.Context(), kubeconfig, dir, realNode)
 		},
 	}
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the cluster to serve")
 	cmd.Flags().StringVar(&dir, "dir", "", "directory of the volumes")
+	cmd.Flags().StringVar(&realNode, "real-node", "", "the node whose volumes need directories")
 	return cmd
 }

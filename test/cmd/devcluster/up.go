@@ -12,6 +12,7 @@ import (
 func newUp(f *flags) *cobra.Command {
 	var (
 		nodes, apiPort int
+		kind           string
 		args           []string
 	)
 	cmd := &cobra.Command{
@@ -24,6 +25,9 @@ func newUp(f *flags) *cobra.Command {
 				return err
 			}
 			options.Nodes, options.APIPort = nodes, apiPort
+			if options.RealNode, err = isReal(kind); err != nil {
+				return err
+			}
 			if options.Args, err = componentArgs(args); err != nil {
 				return err
 			}
@@ -31,15 +35,33 @@ func newUp(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if cluster.HasRealNode() {
+				_, err = fmt.Fprintf(cmd.ErrOrStderr(), "its network is its own: use devcluster kubectl --name %s -- …, or devcluster exec\n", cluster.Name())
+				return err
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "export KUBECONFIG=%s\n", shellQuote(cluster.KubeconfigPath()))
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&kind, "node", simulatedNode, simulatedNode+", or "+realNode+": one that runs containers, beside --nodes simulated ones")
 	cmd.Flags().IntVar(&nodes, "nodes", devcluster.KeepNodes,
-		fmt.Sprintf("simulated nodes; %d: as many as before, %d for a new cluster", devcluster.KeepNodes, devcluster.DefaultNodes))
+		fmt.Sprintf("simulated nodes; %d: as many as before, %d for a new cluster, none beside a real one", devcluster.KeepNodes, devcluster.DefaultNodes))
 	cmd.Flags().IntVar(&apiPort, "api-port", 0, "port of the API server (default: the last one, or a free one)")
 	cmd.Flags().StringArrayVar(&args, "arg", nil, "a flag for a component, as kube-apiserver=--v=4; may be repeated")
 	return cmd
+}
+
+// The kinds of nodes.
+const (
+	simulatedNode = "simulated"
+	realNode      = "real"
+)
+
+func isReal(kind string) (bool, error) {
+	if kind != simulatedNode && kind != realNode {
+		return false, fmt.Errorf("--node %q: want %s or %s", kind, simulatedNode, realNode)
+	}
+	return kind == realNode, nil
 }
 
 // componentArgs reads values such as kube-apiserver=--v=4.

@@ -3,6 +3,7 @@ package devcluster
 import (
 	"fmt"
 
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 )
 
@@ -41,38 +42,43 @@ func etcdArgs(l layout) []string {
 }
 
 func apiServerArgs(l layout) []string {
-	return []string{
+	where := []string{
 		"--bind-address=" + ports.Loopback,
 		"--advertise-address=" + ports.Loopback,
-		fmt.Sprintf("--secure-port=%d", l.ports[APIServer]),
 		// A loopback address cannot be an endpoint of the Service kubernetes.
 		"--endpoint-reconciler-type=none",
-		"--etcd-servers=" + l.url("https", Etcd),
-		"--etcd-cafile=" + l.cert(etcdCA),
-		"--etcd-certfile=" + l.cert(etcdClient),
-		"--etcd-keyfile=" + l.key(etcdClient),
-		"--service-cluster-ip-range=" + serviceCIDR,
+	}
+	if l.real {
+		where = []string{"--bind-address=0.0.0.0", "--advertise-address=" + node.Address}
+	}
+	return append(where,
+		fmt.Sprintf("--secure-port=%d", l.ports[APIServer]),
+		"--etcd-servers="+l.url("https", Etcd),
+		"--etcd-cafile="+l.cert(etcdCA),
+		"--etcd-certfile="+l.cert(etcdClient),
+		"--etcd-keyfile="+l.key(etcdClient),
+		"--service-cluster-ip-range="+serviceCIDR,
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
-		"--tls-cert-file=" + l.cert(apiServerServer),
-		"--tls-private-key-file=" + l.key(apiServerServer),
-		"--client-ca-file=" + l.cert(clusterCA),
-		"--kubelet-client-certificate=" + l.cert(kubeletClient),
-		"--kubelet-client-key=" + l.key(kubeletClient),
-		"--kubelet-certificate-authority=" + l.cert(clusterCA),
+		"--tls-cert-file="+l.cert(apiServerServer),
+		"--tls-private-key-file="+l.key(apiServerServer),
+		"--client-ca-file="+l.cert(clusterCA),
+		"--kubelet-client-certificate="+l.cert(kubeletClient),
+		"--kubelet-client-key="+l.key(kubeletClient),
+		"--kubelet-certificate-authority="+l.cert(clusterCA),
 		"--kubelet-preferred-address-types=InternalIP,Hostname",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + l.path(pkiDir, serviceAccountKey+".pub"),
-		"--service-account-signing-key-file=" + l.key(serviceAccountKey),
-		"--requestheader-client-ca-file=" + l.cert(frontProxyCA),
-		"--requestheader-allowed-names=" + frontProxyClient,
+		"--service-account-key-file="+l.path(pkiDir, serviceAccountKey+".pub"),
+		"--service-account-signing-key-file="+l.key(serviceAccountKey),
+		"--requestheader-client-ca-file="+l.cert(frontProxyCA),
+		"--requestheader-allowed-names="+frontProxyClient,
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-username-headers=X-Remote-User",
-		"--proxy-client-cert-file=" + l.cert(frontProxyClient),
-		"--proxy-client-key-file=" + l.key(frontProxyClient),
-	}
+		"--proxy-client-cert-file="+l.cert(frontProxyClient),
+		"--proxy-client-key-file="+l.key(frontProxyClient),
+	)
 }
 
 // controllerArgs are those that the controller manager and the scheduler share.
@@ -130,5 +136,6 @@ func provisionerArgs(l layout) []string {
 		"provisioner",
 		"--kubeconfig=" + l.kubeconfig(Provisioner),
 		"--dir=" + l.path(volumesDir),
+		"--real-node=" + RealNode,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/pki"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 )
@@ -36,7 +37,7 @@ const (
 
 // users are those who get a kubeconfig.
 func users() []string {
-	return []string{admin, ControllerManager, Scheduler, Kwok, Provisioner}
+	return []string{admin, ControllerManager, Scheduler, Kwok, Provisioner, Kubelet, KubeProxy, KubeRouter}
 }
 
 // certificates describes all keys and certificates of a cluster. etcd and the
@@ -46,7 +47,7 @@ func certificates() pki.Set {
 	client := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	server := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	masters := []string{mastersGroup}
+	masters, nodes := []string{mastersGroup}, []string{"system:nodes"}
 	local, localIPs := []string{"localhost"}, []net.IP{net.ParseIP(ports.Loopback)}
 	return pki.Set{
 		SigningKey: serviceAccountKey,
@@ -65,7 +66,7 @@ func certificates() pki.Set {
 					"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 					"kubernetes.default.svc.cluster.local",
 				},
-				IPs: []net.IP{net.ParseIP(ports.Loopback), net.ParseIP("10.96.0.1")},
+				IPs: []net.IP{net.ParseIP(ports.Loopback), net.ParseIP("10.96.0.1"), net.ParseIP(node.Address)},
 			},
 			{Name: kubeletClient, Authority: clusterCA, CommonName: kubeletClient, Organizations: masters, Usages: client},
 			{Name: admin, Authority: clusterCA, CommonName: admin, Organizations: masters, Usages: client},
@@ -79,6 +80,13 @@ func certificates() pki.Set {
 			},
 			{Name: Kwok, Authority: clusterCA, CommonName: userPrefix + Kwok, Usages: client},
 			{Name: Provisioner, Authority: clusterCA, CommonName: userPrefix + Provisioner, Usages: client},
+			{Name: Kubelet, Authority: clusterCA, CommonName: nodeUser, Organizations: nodes, Usages: client},
+			{
+				Name: kubeletServing, Authority: clusterCA, CommonName: nodeUser, Organizations: nodes, Usages: server,
+				DNSNames: []string{RealNode}, IPs: []net.IP{net.ParseIP(node.Address)},
+			},
+			{Name: KubeProxy, Authority: clusterCA, CommonName: proxyUser, Usages: client},
+			{Name: KubeRouter, Authority: clusterCA, CommonName: userPrefix + KubeRouter, Usages: client},
 		},
 	}
 }
@@ -102,8 +110,9 @@ func writeIdentities(l layout, cluster string, now time.Time) error {
 }
 
 // healthClient returns a client that trusts the components of this cluster
-// only, and that etcd lets in.
-func healthClient(l layout) (*http.Client, error) {
+// only, that etcd lets in, and that looks where they are.
+func (c *Cluster) healthClient() (*http.Client, error) {
+	l := c.layout
 	pool := x509.NewCertPool()
 	for _, name := range []string{clusterCA, etcdCA} {
 		data, err := os.ReadFile(l.cert(name))
@@ -116,14 +125,15 @@ func healthClient(l layout) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the client certificate for etcd: %w", err)
 	}
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{RootCAs: pool, GetClientCertificate: onlyWhereKnown(&certificate)},
+	}
+	if c.settings.Real {
+		transport.DialContext = node.Dialer(c.holder)
+	}
 	const patience = 5 * time.Second
-	return &http.Client{
-		Timeout: patience,
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			TLSClientConfig:   &tls.Config{RootCAs: pool, GetClientCertificate: onlyWhereKnown(&certificate)},
-		},
-	}, nil
+	return &http.Client{Timeout: patience, Transport: transport}, nil
 }
 
 // onlyWhereKnown shows the certificate to servers that name its authority, and

@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/build"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/lock"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/process"
 )
 
@@ -77,7 +78,7 @@ func load(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: %w", o.Name, err)
 	}
-	l.ports = s.Ports
+	l.ports, l.real = s.Ports, s.Real
 	return &Cluster{options: o, layout: l, settings: s}, nil
 }
 
@@ -92,19 +93,40 @@ func (c *Cluster) KubeconfigPath() string {
 	return c.layout.kubeconfig(admin)
 }
 
+// HasRealNode says whether the cluster has a node that runs containers, RealNode.
+func (c *Cluster) HasRealNode() bool { return c.settings.Real }
+
+// components returns those that this cluster has.
+func (c *Cluster) components() []component { return componentsOf(c.settings.Real) }
+
 // RESTConfig returns the administrator's client configuration, with
-// client-go's usual limits.
+// client-go's usual limits. Where the cluster has a real node, the way to it is
+// the configuration's own Dial.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.KubeconfigPath())
 	if err != nil {
 		return nil, fmt.Errorf("cluster %q: reading its kubeconfig: %w", c.Name(), err)
+	}
+	if c.settings.Real {
+		config.Dial = node.Dialer(c.holder)
 	}
 	return config, nil
 }
 
 // Kubectl prepares a run of kubectl against the cluster.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, findPrograms(c.options.Root).path(build.Kubectl), args...)
+	return c.Command(ctx, findPrograms(c.options.Root).path(build.Kubectl), args...)
+}
+
+// Command prepares a run of a program, by path or by name, from where the API
+// server can be reached: the network of the cluster's real node, if it has one.
+// KUBECONFIG is set to that of the administrator.
+func (c *Cluster) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	command := append([]string{program}, args...)
+	if c.settings.Real {
+		command = append(c.enterCommand("--network-only"), command...)
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath())
 	return cmd
 }
@@ -145,7 +167,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.stop(ctx, components()), held.Release())
+	return errors.Join(c.stopAll(ctx), held.Release())
 }
 
 // Down ends the cluster's processes and removes all that belongs to it. A
@@ -155,10 +177,19 @@ func (c *Cluster) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.stop(ctx, components()); err != nil {
+	if err := c.stopAll(ctx); err != nil {
 		return errors.Join(err, held.Release())
 	}
 	return errors.Join(c.remove(), held.Remove())
+}
+
+// stopAll ends the processes on record, and those of a real node.
+func (c *Cluster) stopAll(ctx context.Context) error {
+	err := c.stop(ctx, c.components())
+	if c.settings.Real {
+		err = errors.Join(err, c.stopNode(ctx))
+	}
+	return err
 }
 
 func (c *Cluster) lock(ctx context.Context) (*lock.Lock, error) {

@@ -1,6 +1,7 @@
 package devcluster
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,19 @@ const (
 	Kwok              = "kwok"
 	Provisioner       = "provisioner"
 )
+
+// The names of the components that a real node adds.
+const (
+	// Node holds the namespaces in which all others run.
+	Node       = "node"
+	Containerd = "containerd"
+	Kubelet    = "kubelet"
+	KubeProxy  = "kube-proxy"
+	KubeRouter = "kube-router"
+)
+
+// kubeletServer names the port on which a kubelet serves the API server.
+const kubeletServer = "kubelet-server"
 
 // etcdPeer names the port on which etcd would meet other members.
 const etcdPeer = "etcd-peer"
@@ -41,13 +55,24 @@ type component struct {
 	grace time.Duration
 	// args returns its flags.
 	args func(layout) []string
+	// real says that only a cluster with a real node has it.
+	real bool
+	// before does what is to be done before each start, once what it comes after is healthy.
+	before func(context.Context, *starter) error
 }
 
-// components returns all components of a cluster of simulated nodes.
-func components() []component {
+// componentsOf returns the components of a cluster.
+func componentsOf(withRealNode bool) []component {
+	return slices.DeleteFunc(components(), func(c component) bool { return c.real && !withRealNode })
+}
+
+// components returns all components that there are.
+func components() []component { return slices.Concat(realPlace(), controlPlane(), realNode()) }
+
+func controlPlane() []component {
 	controller := []string{APIServer}
 	return []component{{
-		name: Etcd, program: build.Etcd, ports: []string{Etcd, etcdPeer},
+		name: Etcd, program: build.Etcd, after: []string{Node}, ports: []string{Etcd, etcdPeer},
 		scheme: "https", health: "/health", grace: 10 * time.Second, args: etcdArgs,
 	}, {
 		name: APIServer, program: build.APIServer, after: []string{Etcd}, ports: []string{APIServer},
@@ -67,11 +92,16 @@ func components() []component {
 	}}
 }
 
-// ComponentNames returns the names of a cluster's components in the order in
-// which they start.
-func ComponentNames() []string {
+// ComponentNames returns the names of all components, in an order in which they
+// can start.
+func ComponentNames() []string { return namesOf(components()) }
+
+// ComponentNames returns the names of those that the cluster has.
+func (c *Cluster) ComponentNames() []string { return namesOf(c.components()) }
+
+func namesOf(all []component) []string {
 	var names []string
-	for _, c := range components() {
+	for _, c := range all {
 		names = append(names, c.name)
 	}
 	return names

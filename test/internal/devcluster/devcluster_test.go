@@ -28,16 +28,30 @@ func TestMain(m *testing.M) {
 
 func testLayout() layout {
 	numbers := map[string]int{}
-	for i, name := range []string{Etcd, etcdPeer, APIServer, ControllerManager, Scheduler, Kwok} {
+	for i, name := range []string{
+		Etcd, etcdPeer, APIServer, ControllerManager, Scheduler, Kwok, Node, Containerd, Kubelet, kubeletServer, KubeProxy, KubeRouter,
+	} {
 		numbers[name] = 20001 + i
 	}
 	return layout{dir: "/state/dev", ports: numbers}
 }
 
 func TestArgumentsAreGolden(t *testing.T) {
+	type sample struct {
+		name   string
+		args   func(layout) []string
+		layout layout
+	}
+	var samples []sample
 	for _, c := range components() {
+		samples = append(samples, sample{c.name, c.args, testLayout()})
+	}
+	withRealNode := testLayout()
+	withRealNode.real = true
+	samples = append(samples, sample{APIServer + "-real", apiServerArgs, withRealNode})
+	for _, c := range samples {
 		t.Run(c.name, func(t *testing.T) {
-			got := strings.Join(c.args(testLayout()), "\n") + "\n"
+			got := strings.Join(c.args(c.layout), "\n") + "\n"
 			path := filepath.Join("testdata", "args", c.name+".txt")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -84,8 +98,8 @@ func TestWalkKeepsTheOrder(t *testing.T) {
 		order func([]component) []step
 		pairs [][2]string // the first has its turn before the second
 	}{
-		{"starting", dependenciesFirst, [][2]string{{Etcd, APIServer}, {APIServer, Scheduler}, {APIServer, Kwok}}},
-		{"stopping", dependantsFirst, [][2]string{{APIServer, Etcd}, {Scheduler, APIServer}, {Provisioner, APIServer}}},
+		{"starting", dependenciesFirst, [][2]string{{Node, Etcd}, {Node, Containerd}, {Containerd, Kubelet}, {Kubelet, KubeRouter}, {Etcd, APIServer}, {APIServer, Scheduler}, {APIServer, Kwok}}},
+		{"stopping", dependantsFirst, [][2]string{{Etcd, Node}, {Containerd, Node}, {Kubelet, Containerd}, {KubeRouter, Kubelet}, {APIServer, Etcd}, {Scheduler, APIServer}, {Provisioner, APIServer}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,6 +139,8 @@ func TestWalkEndsWithTheFirstError(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("walk = %v, want %v", err, broken)
 	}
+	onNode := map[string]bool{Node: true, Containerd: true}
+	seen = slices.DeleteFunc(seen, func(name string) bool { return onNode[name] })
 	if diff := cmp.Diff([]string{Etcd, APIServer}, seen); diff != "" {
 		t.Errorf("components reached (-want +got):\n%s", diff)
 	}
@@ -272,5 +288,31 @@ func TestObjectsNameTheirUsers(t *testing.T) {
 func TestStagesNameTheAnnotation(t *testing.T) {
 	if want := TerminateAnnotation + `"] == "` + TerminateSlowly + `"`; !strings.Contains(string(stagesYAML), want) {
 		t.Errorf("stages.yaml does not mention %s", want)
+	}
+}
+
+func TestWhichNodesAClusterHas(t *testing.T) {
+	known := map[string]int{APIServer: 1}
+	cases := map[string]struct {
+		stored  settings
+		options Options
+		want    string
+		refused bool
+	}{
+		"a new one, as it comes":                  {settings{Nodes: DefaultNodes}, Options{Nodes: KeepNodes}, "10 simulated nodes", false},
+		"a new one, as asked":                     {settings{Nodes: DefaultNodes}, Options{Nodes: 3}, "3 simulated nodes", false},
+		"a new one with a real node":              {settings{Nodes: DefaultNodes}, Options{Nodes: KeepNodes, RealNode: true}, "a real node", false},
+		"a new one with both":                     {settings{Nodes: DefaultNodes}, Options{Nodes: 2, RealNode: true}, "a real node and 2 simulated nodes", false},
+		"one that had some":                       {settings{Nodes: 4, Ports: known}, Options{Nodes: KeepNodes}, "4 simulated nodes", false},
+		"one that had a real node":                {settings{Nodes: 2, Real: true, Ports: known}, Options{Nodes: KeepNodes}, "a real node and 2 simulated nodes", false},
+		"one that had none is to get a real node": {settings{Nodes: 4, Ports: known}, Options{Nodes: KeepNodes, RealNode: true}, "", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.options.applyTo(c.stored)
+			if (err != nil) != c.refused || err == nil && got.nodes() != c.want {
+				t.Errorf("applyTo = %s, %v; want %s", got.nodes(), err, c.want)
+			}
+		})
 	}
 }

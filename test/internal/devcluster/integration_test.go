@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -218,7 +219,7 @@ func testCrash(t *testing.T, o Options) {
 	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, kept, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range ComponentNames() {
+	for _, name := range c.ComponentNames() {
 		if err := c.Kill(ctx, name, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 func TestCtrlCDuringUpLeavesNothing(t *testing.T) {
 	stateDir := t.TempDir()
 	o := testOptions(t, stateDir, "interrupted")
-	if err := findPrograms(o.Root).ensure(t.Context(), o.Root, o.Out); err != nil {
+	if err := findPrograms(o.Root).ensure(t.Context(), o.Root, o.Out, false); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), findPrograms(o.Root).path(build.Devcluster),
@@ -298,11 +299,34 @@ func TestAFailedStartNamesTheLog(t *testing.T) {
 		t.Errorf("Logs = %q, %v", log.String(), err)
 	}
 	var unknown *UnknownComponentError
-	if err := c.Logs("kubelet", &log); !errors.As(err, &unknown) {
+	if err := c.Logs("nonsense", &log); !errors.As(err, &unknown) {
 		t.Errorf("Logs of an unknown component = %v, want an UnknownComponentError", err)
 	}
 	if err := c.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	expectNothingLeft(t, stateDir)
+}
+
+func TestARealNodeThatCannotRunIsSimulated(t *testing.T) {
+	program, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(only, "go")); err != nil {
+		t.Fatal(err)
+	}
+	o := testOptions(t, t.TempDir(), "poor")
+	o.RealNode = true
+	t.Setenv("PATH", only)
+	why := false
+	o.Out = onText{text: "apt-get install nftables", do: func() { why = true }}
+	c := up(t, o)
+	if c.HasRealNode() || !why {
+		t.Errorf("it has a real node: %t; it says what is missing: %t", c.HasRealNode(), why)
+	}
+	if status := statusOf(t, c); !status.Healthy || status.Nodes != testNodes {
+		t.Errorf("its status is %+v", status)
+	}
 }

@@ -15,6 +15,7 @@ const (
 	logDir        = "log"
 	processDir    = "process"
 	kubeconfigDir = "kubeconfig"
+	nodeDir       = "node"
 	settingsFile  = "cluster.json"
 	stagesFile    = "kwok-stages.yaml"
 	kubeconfig    = "admin.kubeconfig"
@@ -26,6 +27,8 @@ type layout struct {
 	dir string
 	// ports are the numbers of the named ports.
 	ports map[string]int
+	// real says that the cluster has a real node.
+	real bool
 }
 
 func (l layout) path(elements ...string) string {

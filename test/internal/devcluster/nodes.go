@@ -3,6 +3,7 @@ package devcluster
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -45,9 +46,9 @@ const (
 	writersAtOnce = 16
 )
 
-// settle gives the cluster exactly that many simulated nodes, and returns when
-// they take Pods and Pods can be made in the default namespace.
-func settle(ctx context.Context, config *rest.Config, nodes int) error {
+// settle gives the cluster exactly as many simulated nodes as it is to have, and
+// returns when all nodes take Pods and Pods can be made in the default namespace.
+func settle(ctx context.Context, config *rest.Config, wanted settings) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
@@ -58,11 +59,15 @@ func settle(ctx context.Context, config *rest.Config, nodes int) error {
 	if err != nil {
 		return err
 	}
-	create, remove := planNodes(found, nodes)
+	create, remove := planNodes(found, wanted.Nodes)
 	if err := changeNodes(ctx, client, create, remove); err != nil {
 		return err
 	}
-	return awaitSettled(ctx, client, nodes)
+	err = poll(ctx, func(ctx context.Context) error { return whatIsMissing(ctx, client, wanted) })
+	if err != nil {
+		return fmt.Errorf("waiting for the cluster to be ready: %w", err)
+	}
+	return nil
 }
 
 func simulatedNodes(ctx context.Context, client kubernetes.Interface) ([]corev1.Node, error) {
@@ -147,30 +152,37 @@ func changeNodes(ctx context.Context, client kubernetes.Interface, create []*cor
 	return group.Wait()
 }
 
-// awaitSettled waits until nothing is missing any more. Refused and failed
-// reads are what a repaired API server may begin with; they count as missing.
-func awaitSettled(ctx context.Context, client kubernetes.Interface, nodes int) error {
+// poll tries until it succeeds, or until settlePatience is over. Refused and
+// failed requests are what a repaired API server may begin with.
+func poll(ctx context.Context, try func(context.Context) error) error {
 	patient, cancel := context.WithTimeout(ctx, settlePatience)
 	defer cancel()
 	ticker := time.NewTicker(settleEvery)
 	defer ticker.Stop()
 	for {
-		missing := whatIsMissing(patient, client, nodes)
-		if missing == nil {
+		err := try(patient)
+		if err == nil {
 			return nil
+		}
+		var final finalError
+		if errors.As(err, &final) {
+			return final.error
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-patient.Done():
-			return fmt.Errorf("the cluster is not ready after %s: %w", settlePatience, missing)
+			return fmt.Errorf("after %s: %w", settlePatience, err)
 		case <-ticker.C:
 		}
 	}
 }
 
+// finalError is one that another try would not mend.
+type finalError struct{ error }
+
 // whatIsMissing says why the cluster cannot run Pods yet.
-func whatIsMissing(ctx context.Context, client kubernetes.Interface, nodes int) error {
+func whatIsMissing(ctx context.Context, client kubernetes.Interface, wanted settings) error {
 	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("reading the default ServiceAccount: %w", err)
 	}
@@ -184,8 +196,11 @@ func whatIsMissing(ctx context.Context, client kubernetes.Interface, nodes int) 
 			usable++
 		}
 	}
-	if usable < nodes {
-		return fmt.Errorf("%d of %d simulated nodes take Pods", usable, nodes)
+	if usable < wanted.Nodes {
+		return fmt.Errorf("%d of %d simulated nodes take Pods", usable, wanted.Nodes)
+	}
+	if wanted.Real {
+		return whatTheRealNodeLacks(ctx, client)
 	}
 	return nil
 }

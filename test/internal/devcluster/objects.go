@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,21 +23,29 @@ const fieldManager = "devcluster"
 //go:embed objects.yaml
 var objectsYAML []byte
 
-// applyObjects brings the objects of objects.yaml into a cluster.
-func applyObjects(ctx context.Context, config *rest.Config) error {
+// applyObjects brings the objects of a file into a cluster.
+func applyObjects(ctx context.Context, config *rest.Config, file []byte) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	objects, err := decodeObjects(objectsYAML)
+	objects, err := decodeObjects(file)
 	if err != nil {
 		return err
 	}
 	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	for _, object := range objects {
-		// The kinds in the file all have regular plurals and no namespace.
+		// The kinds in the files all have regular plurals.
 		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
-		if _, err := client.Resource(resource).Apply(ctx, object.GetName(), object, options); err != nil {
+		err := poll(ctx, func(ctx context.Context) error {
+			_, err := client.Resource(resource).Namespace(object.GetNamespace()).Apply(ctx, object.GetName(), object, options)
+			// A new API server makes its own namespaces a little later.
+			if err != nil && !apierrors.IsNotFound(err) {
+				err = finalError{err}
+			}
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("applying %s %q: %w", object.GetKind(), object.GetName(), err)
 		}
 	}

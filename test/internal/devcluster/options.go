@@ -39,6 +39,9 @@ type Options struct {
 	// Nodes is the number of simulated nodes, named kwok-0 and so on, or
 	// KeepNodes. Superfluous ones are removed.
 	Nodes int
+	// RealNode asks for a node that runs containers, see Cluster.RealNode. Without
+	// it a cluster keeps the one it was started with.
+	RealNode bool
 	// APIPort is the kube-apiserver's port; 0 means the last one, or a free one.
 	APIPort int
 	// Args are flags to add to those of a component, by its name; empty means

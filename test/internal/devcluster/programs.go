@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/build"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 )
 
 // programs finds the programs of a cluster: those of the assets directory, if
@@ -45,8 +46,12 @@ func executable(path string) bool {
 }
 
 // ensure builds what is neither given nor built.
-func (p programs) ensure(ctx context.Context, root string, out io.Writer) error {
-	missing := slices.DeleteFunc(build.Cluster(), func(t build.Target) bool { return p.givenAsset(t.Name) })
+func (p programs) ensure(ctx context.Context, root string, out io.Writer, withRealNode bool) error {
+	targets := build.Cluster()
+	if withRealNode {
+		targets = append(targets, build.Node(node.MayRaisePriority())...)
+	}
+	missing := slices.DeleteFunc(targets, func(t build.Target) bool { return p.givenAsset(t.Name) })
 	return build.New(root, out).Ensure(ctx, missing)
 }
 

@@ -13,8 +13,22 @@ import (
 // settings are what a cluster remembers from one start to the next.
 type settings struct {
 	Nodes int                 `json:"nodes"`
+	Real  bool                `json:"realNode,omitempty"`
 	Ports map[string]int      `json:"ports"`
 	Args  map[string][]string `json:"args,omitempty"`
+}
+
+// nodes says which nodes the cluster has.
+func (s settings) nodes() string {
+	text := fmt.Sprintf("%d simulated nodes", s.Nodes)
+	switch {
+	case s.Real && s.Nodes == 0:
+		return "a real node"
+	case s.Real:
+		return "a real node and " + text
+	default:
+		return text
+	}
 }
 
 // loadSettings returns those of a new cluster where none are stored.

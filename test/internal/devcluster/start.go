@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/process"
 )
@@ -73,9 +78,9 @@ func (e *PortError) Error() string {
 // While some components run the others must keep their ports, because the
 // running ones know them.
 func (s *starter) choosePorts(stored map[string]int) error {
-	s.layout.ports = s.settings.Ports
+	s.layout.ports, s.layout.real = s.settings.Ports, s.settings.Real
 	running := map[string]bool{}
-	for _, c := range components() {
+	for _, c := range s.components() {
 		_, alive, err := s.identity(c.name)
 		if err != nil {
 			return err
@@ -87,7 +92,7 @@ func (s *starter) choosePorts(stored map[string]int) error {
 		return fmt.Errorf("cluster %q runs with API port %d: stop it first to change that to %d",
 			s.Name(), stored[APIServer], asked)
 	}
-	for _, c := range components() {
+	for _, c := range s.components() {
 		for _, name := range c.ports {
 			if running[c.name] {
 				s.layout.ports[name] = stored[name]
@@ -144,24 +149,32 @@ func (s *starter) startAll(ctx context.Context) error {
 	furnished := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return walk(ctx, dependenciesFirst(components()), func(ctx context.Context, c component) error {
+		return walk(ctx, dependenciesFirst(s.components()), func(ctx context.Context, c component) error {
 			if err := s.start(ctx, c); err != nil || c.name != APIServer {
 				return err
 			}
 			defer close(furnished)
-			return applyObjects(ctx, config)
+			return s.furnish(ctx, config)
 		})
 	})
 	group.Go(func() error {
 		if err := await(ctx, furnished); err != nil {
 			return err
 		}
-		return settle(ctx, config, s.settings.Nodes)
+		return settle(ctx, config, s.settings)
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	return s.checkAlive()
+}
+
+// furnish applies the objects that the cluster's components rely on.
+func (s *starter) furnish(ctx context.Context, config *rest.Config) error {
+	if err := applyObjects(ctx, config, objectsYAML); err != nil || !s.settings.Real {
+		return err
+	}
+	return applyObjects(ctx, config, nodeObjectsYAML)
 }
 
 // start runs a component, unless it runs already, and waits until it is healthy.
@@ -172,6 +185,11 @@ func (s *starter) start(ctx context.Context, c component) error {
 	}
 	began := time.Now()
 	if !alive {
+		if c.before != nil {
+			if err := c.before(ctx, s); err != nil {
+				return fmt.Errorf("preparing %s: %w", c.name, err)
+			}
+		}
 		if id, err = s.launch(c); err != nil {
 			return fmt.Errorf("starting %s: %w", c.name, err)
 		}
@@ -189,8 +207,7 @@ func (s *starter) launch(c component) (process.Identity, error) {
 	for _, port := range c.ports {
 		s.held.Release(port)
 	}
-	args := append(c.args(s.layout), s.settings.Args[c.name]...)
-	id, err := process.Start(s.programs.path(c.program), args, s.layout.dir, s.layout.log(c.name))
+	id, err := process.Start(s.program(c))
 	if err != nil {
 		return id, err
 	}
@@ -201,6 +218,24 @@ func (s *starter) launch(c component) (process.Identity, error) {
 	defer s.mu.Unlock()
 	s.started = append(s.started, c)
 	return id, nil
+}
+
+// program returns how a component runs: beside a real node within its namespaces, which the first of its components makes.
+func (s *starter) program(c component) process.Program {
+	p := process.Program{
+		Path: s.programs.path(c.program), Args: append(c.args(s.layout), s.settings.Args[c.name]...),
+		Dir: s.layout.dir, Log: s.layout.log(c.name),
+	}
+	switch {
+	case c.name == Node:
+		p.Unshare = node.Namespaces
+	case s.settings.Real:
+		// Container runtimes find their parts on the PATH.
+		p.Env = []string{"PATH=" + s.programs.built + string(filepath.ListSeparator) + os.Getenv("PATH")}
+		enter := s.enterCommand("--group="+s.layout.group(), "--dir="+p.Dir)
+		p.Path, p.Args = enter[0], slices.Concat(enter[1:], []string{p.Path}, p.Args)
+	}
+	return p
 }
 
 func (s *starter) awaitHealthy(ctx context.Context, c component, id process.Identity) error {
@@ -228,7 +263,7 @@ func (s *starter) awaitHealthy(ctx context.Context, c component, id process.Iden
 
 // checkAlive finds what ended while others were still starting.
 func (s *starter) checkAlive() error {
-	for _, c := range components() {
+	for _, c := range s.components() {
 		_, alive, err := s.identity(c.name)
 		if err != nil {
 			return err

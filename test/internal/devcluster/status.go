@@ -33,6 +33,7 @@ type Status struct {
 	Server     string            `json:"server"`
 	Kubeconfig string            `json:"kubeconfig"`
 	Nodes      int               `json:"simulatedNodes"`
+	RealNode   bool              `json:"realNode"`
 	Components []ComponentStatus `json:"components"`
 }
 
@@ -54,10 +55,10 @@ type ComponentStatus struct {
 func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	status := Status{
 		Name: c.Name(), Healthy: true, Kubeconfig: c.KubeconfigPath(),
-		Server: c.layout.url("https", APIServer), Nodes: c.settings.Nodes,
-		Components: make([]ComponentStatus, len(components())),
+		Server: c.layout.url("https", APIServer), Nodes: c.settings.Nodes, RealNode: c.settings.Real,
+		Components: make([]ComponentStatus, len(c.components())),
 	}
-	client, err := healthClient(c.layout)
+	client, err := c.healthClient()
 	if errors.Is(err, fs.ErrNotExist) {
 		client, err = http.DefaultClient, nil
 	}
@@ -65,7 +66,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		return Status{}, fmt.Errorf("cluster %q: %w", c.Name(), err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for i, part := range components() {
+	for i, part := range c.components() {
 		group.Go(func() error {
 			var err error
 			status.Components[i], err = c.componentStatus(ctx, client, part)

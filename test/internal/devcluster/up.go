@@ -8,10 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/build"
+	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/node"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 )
 
@@ -39,10 +41,16 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	o.Out = &lineWriter{to: o.Out}
-	if err := findPrograms(o.Root).ensure(ctx, o.Root, o.Out); err != nil {
+	c := &Cluster{options: o, layout: layout{dir: filepath.Join(o.StateDir, o.Name)}}
+	if o.RealNode {
+		if err := node.Check(); err != nil {
+			c.report("%v; simulated nodes take its place", err)
+			c.options.RealNode = false
+		}
+	}
+	if err := findPrograms(o.Root).ensure(ctx, o.Root, o.Out, c.options.RealNode); err != nil {
 		return nil, err
 	}
-	c := &Cluster{options: o, layout: layout{dir: filepath.Join(o.StateDir, o.Name)}}
 	held, err := c.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -83,26 +91,35 @@ func (s *starter) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.settings = s.options.applyTo(stored)
+	if s.settings, err = s.options.applyTo(stored); err != nil {
+		return fmt.Errorf("cluster %q: %w", s.Name(), err)
+	}
 	if err := s.choosePorts(stored.Ports); err != nil {
 		return err
 	}
 	if err := s.lay(began); err != nil {
 		return fmt.Errorf("preparing cluster %q: %w", s.Name(), err)
 	}
-	if s.client, err = healthClient(s.layout); err != nil {
+	if s.client, err = s.healthClient(); err != nil {
 		return err
 	}
 	if err := s.startAll(ctx); err != nil {
 		return err
 	}
 	elapsed := time.Since(began).Round(100 * time.Millisecond)
-	s.report("cluster %s is ready after %s, with %d simulated nodes", s.Name(), elapsed, s.settings.Nodes)
+	s.report("cluster %s is ready after %s, with %s", s.Name(), elapsed, s.settings.nodes())
 	return nil
 }
 
 // applyTo returns the settings with what the options ask for.
-func (o Options) applyTo(s settings) settings {
+func (o Options) applyTo(s settings) (settings, error) {
+	isNew := len(s.Ports) == 0
+	if o.RealNode && !s.Real && !isNew {
+		return s, errors.New("it has simulated nodes only: take it down first, or give the one with a real node another name")
+	}
+	if s.Real = s.Real || o.RealNode; s.Real && isNew {
+		s.Nodes = 0
+	}
 	if o.Nodes != KeepNodes {
 		s.Nodes = o.Nodes
 	}
@@ -110,12 +127,12 @@ func (o Options) applyTo(s settings) settings {
 		s.Args = maps.Clone(o.Args)
 	}
 	s.Ports = map[string]int{}
-	return s
+	return s, nil
 }
 
 // lay writes what the components read.
 func (s *starter) lay(now time.Time) error {
-	for _, dir := range []string{"", etcdDir, logDir, processDir} {
+	for _, dir := range []string{"", etcdDir, logDir, processDir, nodeDir} {
 		if err := os.MkdirAll(s.layout.path(dir), stateMode); err != nil {
 			return fmt.Errorf("creating a state directory: %w", err)
 		}
@@ -140,5 +157,9 @@ func (s *starter) lay(now time.Time) error {
 func (s *starter) undo(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
 	defer cancel()
-	return s.stop(ctx, s.started)
+	err := s.stop(ctx, s.started)
+	if slices.ContainsFunc(s.started, func(c component) bool { return c.name == Node }) {
+		err = errors.Join(err, s.stopNode(ctx))
+	}
+	return err
 }

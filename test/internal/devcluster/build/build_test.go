@@ -229,3 +229,41 @@ func TestDevclusterUsesNothingBesideItsInputs(t *testing.T) {
 		}
 	}
 }
+
+func TestAPatchedBuildChangesACopy(t *testing.T) {
+	root, target := repository(t)
+	library := filepath.Join(root, "library")
+	write(t, filepath.Join(library, "go.mod"), "module example.org/library\n\ngo 1.26.0\n")
+	write(t, filepath.Join(library, "text", "text.go"), "package text\n\nconst Text = \"before\"\n")
+	main := filepath.Join(root, "hello", "main.go")
+	write(t, main, "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/library/text\"\n)\n\nfunc main() { fmt.Println(text.Text) }\n")
+	definition := "module example.org/hello\n\ngo 1.26.0\n\nrequire example.org/library v0.0.0\n"
+	write(t, filepath.Join(root, "hello", "go.mod"), definition)
+	modFile, cleanUp, err := patched(filepath.Join(root, "hello"), filepath.Join(root, "bin", "patched"), Target{
+		Name: "hello", Source: "example.org/library", Patch: &Patch{File: "text/text.go", Old: "before", New: "after"},
+	}, module{Dir: library})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-modfile", modFile, ".")
+	cmd.Dir, cmd.Env = filepath.Join(root, "hello"), append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	output, err := cmd.CombinedOutput()
+	if err != nil || string(output) != "after\n" {
+		t.Errorf("the program says %q: %v", output, err)
+	}
+	if source, err := os.ReadFile(filepath.Join(library, "text", "text.go")); err != nil || !strings.Contains(string(source), "before") {
+		t.Errorf("the module itself is now %q, %v", source, err)
+	}
+	cleanUp()
+	if left := visible(t, filepath.Join(root, "bin")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	target.Source, target.Patch = "example.org/library", &Patch{File: "text/text.go", Old: "nowhere", New: "after"}
+	if _, _, err := patched(filepath.Join(root, "hello"), filepath.Join(root, "bin", "patched"), target, module{Dir: library}); err == nil ||
+		!strings.Contains(err.Error(), "0 times") {
+		t.Errorf("a patch that fits nothing = %v", err)
+	}
+	if left := visible(t, filepath.Join(root, "bin")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/lock"
@@ -124,9 +125,21 @@ func (b *Builder) make(ctx context.Context, j job, position string) error {
 }
 
 func (b *Builder) link(ctx context.Context, dir, out string, j job, source module, label string) error {
+	t := j.target
 	args := append([]string{"build"}, j.flags...)
-	args = append(args, "-ldflags", linkFlags(j.target.Variables, source), "-o", out, j.target.Package)
-	return runGo(ctx, dir, args, func(elapsed time.Duration) {
+	if len(t.Tags) > 0 {
+		args = append(args, "-tags", strings.Join(t.Tags, ","))
+	}
+	if t.Patch != nil {
+		file, cleanUp, err := patched(dir, filepath.Join(b.out, "."+t.Name+".patched"), t, source)
+		if err != nil {
+			return err
+		}
+		defer cleanUp()
+		args = append(args, "-modfile", file)
+	}
+	args = append(args, "-ldflags", linkFlags(t.Variables, source), "-o", out, t.Package)
+	return runGo(ctx, dir, args, t.Cgo, func(elapsed time.Duration) {
 		b.report("%s: building for %s", label, elapsed.Round(time.Second))
 	})
 }

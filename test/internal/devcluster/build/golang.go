@@ -32,11 +32,15 @@ func goFlags() []string {
 
 // goCommand prepares a run of the go command that the caller's workspace and
 // flags do not influence.
-func goCommand(ctx context.Context, dir string, args []string) *exec.Cmd {
+func goCommand(ctx context.Context, dir string, args []string, cgo bool) *exec.Cmd {
+	enabled := "CGO_ENABLED=0"
+	if cgo {
+		enabled = "CGO_ENABLED=1"
+	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
-		"GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+		"GOWORK=off", "GOFLAGS=", enabled, "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	// The compilers it starts share its group, so that all can be stopped.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
@@ -45,9 +49,9 @@ func goCommand(ctx context.Context, dir string, args []string) *exec.Cmd {
 }
 
 // runGo runs a go command to its end and calls report now and then meanwhile.
-func runGo(ctx context.Context, dir string, args []string, report func(elapsed time.Duration)) error {
+func runGo(ctx context.Context, dir string, args []string, cgo bool, report func(elapsed time.Duration)) error {
 	var output bytes.Buffer
-	cmd := goCommand(ctx, dir, args)
+	cmd := goCommand(ctx, dir, args, cgo)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		return explain(err)
@@ -75,7 +79,7 @@ func runGo(ctx context.Context, dir string, args []string, report func(elapsed t
 // goOutput runs a go command and returns what it prints, trimmed.
 func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
-	cmd := goCommand(ctx, dir, args)
+	cmd := goCommand(ctx, dir, args, false)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -121,7 +125,7 @@ func readSource(ctx context.Context, dir, path string) (module, error) {
 		return module{}, nil
 	}
 	// Unlike "go list -m" this puts the module into the cache if it is missing.
-	if err := runGo(ctx, dir, []string{"mod", "download", path}, func(time.Duration) {}); err != nil {
+	if err := runGo(ctx, dir, []string{"mod", "download", path}, false, func(time.Duration) {}); err != nil {
 		return module{}, fmt.Errorf("downloading module %s: %w", path, err)
 	}
 	text, err := goOutput(ctx, dir, "list", "-mod=readonly", "-m", "-json", path)

@@ -21,9 +21,20 @@ type Target struct {
 	// Files are patterns, relative to Source's directory, of files to put
 	// together in that order in place of a Package.
 	Files []string
+	// Tags are build tags.
+	Tags []string
+	// Cgo says that the program holds C, and is linked with libraries of the system.
+	Cgo bool
+	// Patch is a change to the Source; nil for none.
+	Patch *Patch
 	// Inputs are directories, relative to the root, whose Go files count in the
 	// stamp beside those of Module.
 	Inputs []string
+}
+
+// Patch replaces a text that is in a file of a module exactly once.
+type Patch struct {
+	File, Old, New string
 }
 
 // The names of the targets, which are those of the files.

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T, script string) Identity {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
-	id, err := Start("/bin/sh", []string{"-c", script}, "/", log)
+	id, err := Start(Program{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,26 +10,41 @@ import (
 	"syscall"
 )
 
+// Program is what Start runs.
+type Program struct {
+	Path string
+	Args []string
+	// Env comes on top of the environment of this process, as NAME=value.
+	Env []string
+	// Dir is the directory it starts in.
+	Dir string
+	// Log is the file that its output is appended to.
+	Log string
+	// Unshare are the namespaces that it has of its own, as in unshare(2).
+	Unshare uintptr
+}
+
 // Start runs a program as a daemon: in a session of its own, without a standard
-// input, with its output appended to the file log. The daemon survives its
-// starter; while the starter lives it is reaped as soon as it ends.
-func Start(path string, args []string, dir, log string) (Identity, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+// input. The daemon survives its starter; while the starter lives it is reaped as
+// soon as it ends.
+func Start(p Program) (Identity, error) {
+	out, err := os.OpenFile(p.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return Identity{}, fmt.Errorf("opening a log: %w", err)
 	}
 	defer func() { _ = out.Close() }()
-	cmd := exec.Command(path, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, out, out
+	cmd.Env = append(os.Environ(), p.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Unshareflags: p.Unshare}
 	if err := cmd.Start(); err != nil {
-		return Identity{}, fmt.Errorf("starting %s: %w", path, err)
+		return Identity{}, fmt.Errorf("starting %s: %w", p.Path, err)
 	}
 	// Until the first Wait even a dead child keeps its pid.
 	id, err := Identify(cmd.Process.Pid)
 	go func() { _ = cmd.Wait() }()
 	if errors.Is(err, os.ErrProcessDone) {
-		return Identity{}, fmt.Errorf("starting %s: it ended at once: %w", path, err)
+		return Identity{}, fmt.Errorf("starting %s: it ended at once: %w", p.Path, err)
 	}
 	if err != nil {
 		return Identity{}, errors.Join(err, cmd.Process.Kill())

@@ -16,10 +16,10 @@ import (
 // Name is the provisioner's name in a StorageClass.
 const Name = "devcluster.agents.x-k8s.io/host-path"
 
-// Run provides volumes under the directory dir until ctx is done. A volume's
-// own directory is made by the kubelet that mounts it, so that simulated nodes
-// leave no trace on disk.
-func Run(ctx context.Context, kubeconfig, dir string) error {
+// Run provides volumes under the directory dir until ctx is done. A volume of the
+// node realNode gets a directory that every user of a Pod may write to; those of
+// other nodes, which are simulated, leave no trace on disk.
+func Run(ctx context.Context, kubeconfig, dir, realNode string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading kubeconfig: %w", err)
@@ -28,7 +28,7 @@ func Run(ctx context.Context, kubeconfig, dir string) error {
 	if err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	controller.NewProvisionController(ctx, client, Name, hostPath{dir: dir},
+	controller.NewProvisionController(ctx, client, Name, hostPath{dir: dir, realNode: realNode},
 		controller.LeaderElection(false),
 	).Run(ctx)
 	return nil
@@ -36,17 +36,39 @@ func Run(ctx context.Context, kubeconfig, dir string) error {
 
 // hostPath implements controller.Provisioner.
 type hostPath struct {
-	dir string
+	dir, realNode string
 }
 
 // Provision describes the volume for a claim.
 func (p hostPath) Provision(
 	_ context.Context, o controller.ProvisionOptions,
 ) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
-	return desiredVolume(p.dir, o), controller.ProvisioningFinished, nil
+	volume := desiredVolume(p.dir, o)
+	if o.SelectedNodeName != p.realNode {
+		return volume, controller.ProvisioningFinished, nil
+	}
+	path := volume.Spec.HostPath.Path
+	if err := makeWritable(path); err != nil {
+		return nil, controller.ProvisioningFinished, err
+	}
+	// Unlike a HostPath it is given to the group that a Pod wants for its disks.
+	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: path}}
+	return volume, controller.ProvisioningFinished, nil
 }
 
-// Delete removes what a kubelet made for the volume, if anything.
+func makeWritable(path string) error {
+	const everybody = 0o777
+	if err := os.MkdirAll(path, everybody); err != nil {
+		return fmt.Errorf("making the directory of a volume: %w", err)
+	}
+	// The umask takes some of it away.
+	if err := os.Chmod(path, everybody); err != nil {
+		return fmt.Errorf("making the directory of a volume writable: %w", err)
+	}
+	return nil
+}
+
+// Delete removes what was made for the volume, if anything.
 func (p hostPath) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
 	if err := os.RemoveAll(filepath.Join(p.dir, volume.Name)); err != nil {
 		return fmt.Errorf("removing the directory of volume %q: %w", volume.Name, err)
