@@ -39,6 +39,8 @@ ARGS ?=
 N ?= 20000
 FOR ?= 180s
 SEED ?= 1
+# Verbose, so that what is skipped is seen.
+NODE_TEST = cd test && go test -count=1 -timeout=30m -v -tags=node ./node/...
 SIM = cd test && go test -count=1 -timeout=0 ./sim -run TestSchedules -v -args -schedules=$(N) -for=$(FOR) -first=$(SEED)
 
 ##@ Use
@@ -47,6 +49,11 @@ SIM = cd test && go test -count=1 -timeout=0 ./sim -run TestSchedules -v -args -
 demo: render build ## Show what sandboxes are, on a local control plane. ARGS="..." goes to the demo (ARGS=--help).
 	@go build -o $(BIN)/demo ./test/cmd/demo
 	@$(BIN)/demo $(ARGS)
+
+.PHONY: preflight
+preflight: ## Tell what stands in the way of installing this on your cluster. ARGS="..." goes to preflight (ARGS=--help).
+	@go build -o $(BIN)/preflight ./release/cmd/preflight
+	@$(BIN)/preflight $(ARGS)
 
 .PHONY: up
 up: $(BIN)/devcluster ## Start a local control plane, print how to reach it. ARGS="..." goes to devcluster.
@@ -63,7 +70,7 @@ test: race-warning $(BIN)/devcluster ## Run every test of every module, the last
 	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
 	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...") \
 	  "chart=cd $(HELM_MODULE) && GOWORK=off go test ./..." \
-	  "simulation=$(SIM)" "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..."
+	  "simulation=$(SIM)" "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..." "node=$(NODE_TEST)"
 
 .PHONY: test-chart
 test-chart: ## Run the tests of the Helm chart.
@@ -77,6 +84,10 @@ test-integration: race-warning $(BIN)/devcluster ## Run the tests against a real
 .PHONY: test-e2e
 test-e2e: race-warning ## Run the end-to-end tests on a cluster of their own, or on that of ARGS="--kubeconfig=/a/file".
 	cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/... $(ARGS)
+
+.PHONY: test-node
+test-node: ## Test the release as it ships on a node that runs containers (root; skipped, loudly, where there can be none).
+	$(NODE_TEST) $(ARGS)
 
 .PHONY: sim
 sim: ## Simulate the controllers against faults, crashes and two leaders: N=1000000 schedules from SEED=1 on.
@@ -99,8 +110,9 @@ race-warning:
 ##@ Change
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles, and what the Helm chart takes of them.
+generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles, what the Helm chart takes of them, and the tables of docs/.
 	go run ./release/cmd/generate
+	go run ./test/cmd/reference
 
 .PHONY: golden
 golden: ## Accept the rendered assets as the golden copies in release/testdata.
@@ -121,7 +133,7 @@ tidy: ## Tidy every go.mod.
 TIDY_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
 BUILD_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
 GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml' \
-  ':(glob)release/chart/files/**' release/chart/README.md
+  ':(glob)release/chart/files/**' release/chart/README.md docs/api.md docs/configuration.md docs/metrics.md
 
 # One run over all modules reads their common dependencies once.
 .PHONY: lint
@@ -138,6 +150,8 @@ verify: ## Check that generated files, formatting, modules, lint and assets are 
 	  "generated=$(MAKE) verify-generated" \
 	  "imports=go run ./release/cmd/verify imports" \
 	  "faults=go run ./release/cmd/verify faults" \
+	  "threats=go run ./release/cmd/verify threats" \
+	  "commands=go run ./release/cmd/verify commands" \
 	  "versions=go run ./release/cmd/verify versions $(MODULES)" \
 	  $(TIDY_STEPS) $(BUILD_STEPS) \
 	  "lint=$(MAKE) lint" \

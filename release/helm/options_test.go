@@ -260,17 +260,15 @@ func TestScrapesAreAllowedAsTheFlagsAsk(t *testing.T) {
 	}
 }
 
-// The metrics and labels of the alerts are those of the contract in docs/operating.md.
+// The metrics and labels of the alerts are those of the contract in docs/metrics.md.
 func TestAlertsAreOnMetricsThatExist(t *testing.T) {
-	document, err := os.ReadFile(root + "/docs/operating.md")
+	document, err := os.ReadFile(root + "/docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := map[string][]string{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (agent_sandbox[a-z_, ]*) \| ([a-z_, ]+) \|$`).FindAllStringSubmatch(string(document), -1) {
-		for metric := range strings.SplitSeq(row[1], ", ") {
-			known[metric] = strings.Split(row[2], ", ")
-		}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(agent_sandbox\\w+)` \\| \\w+ \\| \\w+ \\| ([a-z_, ]*) \\|").FindAllStringSubmatch(string(document), -1) {
+		known[row[1]] = strings.Split(row[2], ", ")
 	}
 	names := map[string]bool{}
 	for _, object := range monitors(t, everything+withoutCRDs) {
@@ -303,7 +301,7 @@ func checkExpression(t *testing.T, expression string, known map[string][]string)
 	for _, match := range metrics {
 		labels, ok := known[strings.TrimSuffix(match[1], "_bucket")]
 		if !ok {
-			t.Errorf("%s reads %s, which docs/operating.md does not know", expression, match[1])
+			t.Errorf("%s reads %s, which docs/metrics.md does not know", expression, match[1])
 		}
 		// By these a scrape tells targets apart, and le is that of a bucket.
 		labels = append(slices.Clone(labels), "job", "namespace", "le")
