@@ -62,14 +62,24 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 	if err := addProbes(mgr); err != nil {
 		return Environment{}, nil, err
 	}
-	if err := registerBuildInfo(ctrlmetrics.Registry, version.Get()); err != nil {
-		return Environment{}, nil, err
-	}
-	recorder, err := limitedEvents(mgr.GetEventRecorder(program.Name), backstage, ctrlmetrics.Registry)
+	environment, err := equip(program, mgr, backstage, ctrlmetrics.Registry)
 	if err != nil {
 		return Environment{}, nil, err
 	}
-	return Environment{Manager: mgr, Events: recorder, Tracer: tracing.tracer, Metrics: ctrlmetrics.Registry}, tracing.end, nil
+	environment.Tracer = tracing.tracer
+	return environment, tracing.end, nil
+}
+
+// equip registers what every program tells of itself, and returns what its controllers are set up in, but for the tracer.
+func equip(program Program, mgr manager.Manager, backstage *backstage, registry prometheus.Registerer) (Environment, error) {
+	if err := registerBuildInfo(registry, version.Get()); err != nil {
+		return Environment{}, err
+	}
+	recorder, err := limitedEvents(mgr.GetEventRecorder(program.Name), backstage, registry)
+	if err != nil {
+		return Environment{}, err
+	}
+	return Environment{Manager: mgr, Events: recorder, Metrics: registry}, nil
 }
 
 func managerOptions(program Program, config *rest.Config, log logr.Logger) (manager.Options, error) {

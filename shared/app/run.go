@@ -58,14 +58,12 @@ type Program struct {
 // inertGroup is the name of the group of flags that do nothing; help puts "flags" behind it.
 const inertGroup = "Other controller's"
 
+// versionFlag prints the version.
+const versionFlag = "version"
+
 // Run parses args and works until ctx ends. Complaints go to stderr, one line each; the result is the exit code.
 func Run(ctx context.Context, program Program, args []string, stdout, stderr io.Writer) int {
-	var groups cliflag.NamedFlagSets
-	program.Options.AddFlags(&groups)
-	program.AddFlags(&groups)
-	program.AddInertFlags(groups.FlagSet(inertGroup))
-	showVersion := groups.FlagSet("Other").Bool("version", false, "Print the version and exit.")
-
+	groups := flagGroups(program)
 	flags, err := parse(program, groups, args)
 	if err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -75,7 +73,7 @@ func Run(ctx context.Context, program Program, args []string, stdout, stderr io.
 		fmt.Fprintf(stderr, "%s: %v; see --help\n", program.Name, err)
 		return ExitUsage
 	}
-	if *showVersion {
+	if asked, _ := flags.GetBool(versionFlag); asked {
 		fmt.Fprintln(stdout, program.Name, version.Get())
 		return ExitOK
 	}
@@ -92,6 +90,16 @@ func Run(ctx context.Context, program Program, args []string, stdout, stderr io.
 		return ExitFailed
 	}
 	return ExitOK
+}
+
+// flagGroups binds all flags of the program, in the groups of its help.
+func flagGroups(program Program) cliflag.NamedFlagSets {
+	var groups cliflag.NamedFlagSets
+	program.Options.AddFlags(&groups)
+	program.AddFlags(&groups)
+	program.AddInertFlags(groups.FlagSet(inertGroup))
+	groups.FlagSet("Other").Bool(versionFlag, false, "Print the version and exit.")
+	return groups
 }
 
 func parse(program Program, groups cliflag.NamedFlagSets, args []string) (*pflag.FlagSet, error) {

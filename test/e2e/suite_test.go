@@ -40,6 +40,7 @@ const (
 var (
 	user       client.WithWatch
 	config     *rest.Config
+	kubeconfig string
 	controller runner
 	// own is the cluster of these tests; nil: they were given one.
 	own *devcluster.Options
@@ -100,10 +101,11 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	kubeconfig, undo, err := openCluster(ctx, root)
+	path, undo, err := openCluster(ctx, root)
 	if err != nil {
 		return 0, err
 	}
+	kubeconfig = path
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()

@@ -68,11 +68,17 @@ const (
 	ReasonPodSchedulingUnknown = "PodSchedulingUnknown"
 )
 
-// ReasonBackingOff is the reason of the condition PodRecreating.
-const ReasonBackingOff = "BackingOff"
+// Reasons of the condition PodRecreating.
+const (
+	// ReasonBackingOff : the Pod failed, and the pause before its successor is not over; the message says when it is.
+	ReasonBackingOff = "BackingOff"
+)
 
-// ReasonPodSpecChanged is the reason of the condition PodTemplateDrifted.
-const ReasonPodSpecChanged = "PodSpecChanged"
+// Reasons of the condition PodTemplateDrifted.
+const (
+	// ReasonPodSpecChanged : podTemplate.spec is not what the running Pod was made from; suspending and resuming applies it.
+	ReasonPodSpecChanged = "PodSpecChanged"
+)
 
 // Reasons of the Events of a Sandbox. MultiplePods, PodSucceeded, PodFailed and SandboxExpired share their
 // names with the condition reasons above.

@@ -17,7 +17,7 @@ const (
 	LabelSandboxUID = KeyPrefix + "sandbox-uid"
 	// LabelAdoptable with the value "true" lets a Sandbox of fitting name take over an object that has no controller.
 	LabelAdoptable = KeyPrefix + "adoptable"
-	// LabelCreatedBy says which client made a Sandbox; its Pod carries it, as one of the CreatedBy values.
+	// LabelCreatedBy says which client made a Sandbox. Its Pod carries it as one of the values below.
 	LabelCreatedBy = KeyPrefix + "created-by"
 	// LabelLaunchType says how a claim got its Sandbox: LaunchTypeWarm or LaunchTypeCold.
 	LabelLaunchType = KeyPrefix + "launch-type"
@@ -33,16 +33,23 @@ const (
 
 // Values of LabelCreatedBy; any other reads as CreatedByUnknown.
 const (
-	CreatedByGoClient     = "go-client"
+	// CreatedByGoClient : the SDK for Go.
+	CreatedByGoClient = "go-client"
+	// CreatedByPythonClient : the SDK for Python.
 	CreatedByPythonClient = "python-client"
-	CreatedByController   = "controller"
-	CreatedByUnknown      = "unknown"
+	// CreatedByController : a warm pool.
+	CreatedByController = "controller"
+	// CreatedByUnknown : anything else.
+	CreatedByUnknown = "unknown"
 )
 
 // Values of LabelLaunchType; any other, and none, reads as LaunchTypeUnknown.
 const (
-	LaunchTypeWarm    = "warm"
-	LaunchTypeCold    = "cold"
+	// LaunchTypeWarm : the Sandbox is of a pool, or was taken from one.
+	LaunchTypeWarm = "warm"
+	// LaunchTypeCold : the Sandbox was started for its claim.
+	LaunchTypeCold = "cold"
+	// LaunchTypeUnknown : neither is known.
 	LaunchTypeUnknown = "unknown"
 )
 

@@ -133,7 +133,7 @@ type SandboxSpec struct {
 // SandboxStatus is the observed state of a Sandbox.
 type SandboxStatus struct {
 	// Conditions: Ready, Suspended and PodScheduled; Finished once the Pod has ended; PodTemplateDrifted while
-	// the running Pod differs from the podTemplate.
+	// the running Pod differs from the podTemplate; PodRecreating while a failed Pod waits to be replaced.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

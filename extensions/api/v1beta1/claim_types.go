@@ -101,7 +101,7 @@ type ClaimedSandbox struct {
 
 // SandboxClaimStatus is the observed state of a SandboxClaim.
 type SandboxClaimStatus struct {
-	// Conditions: Ready, as that of the Sandbox, and Finished once its Pod has ended.
+	// Conditions: Ready, as that of the Sandbox; Finished once its Pod has ended; ColdStart where the Sandbox was started for the claim.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -108,7 +108,7 @@ type SandboxTemplateSpec struct {
 
 // SandboxTemplateStatus is the observed state of a SandboxTemplate.
 type SandboxTemplateStatus struct {
-	// Conditions of the template.
+	// Conditions: Ready, whether the NetworkPolicy is as the template wants it; RouterReachable where there is one.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,5 +1,5 @@
 // Command generate writes the generated files of every module: deepcopy functions, CustomResourceDefinitions
-// and roles; and of the chart, which takes them over.
+// and roles; of the chart, which takes them over; and the reference of the API, which tells what is in them.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"sigs.k8s.io/agent-sandbox/release/internal/apidocs"
 	"sigs.k8s.io/agent-sandbox/release/internal/chart"
 	"sigs.k8s.io/agent-sandbox/release/internal/generate"
 )
@@ -38,5 +39,8 @@ func run(ctx context.Context, root, controllerGen string) error {
 			return err
 		}
 	}
-	return chart.Generate(root)
+	if err := chart.Generate(root); err != nil {
+		return err
+	}
+	return apidocs.Generate(root)
 }

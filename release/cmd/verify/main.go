@@ -1,6 +1,7 @@
 // Command verify checks what is released: rendered assets, the direction of imports between modules, that the linter's
-// configuration finds what it should, that the list of known faults names tests that exist, and that all builds use the same
-// versions. It prints one line for each finding and then fails.
+// configuration finds what it should, that the lists of known faults and of threats name tests that exist, that a test runs every
+// command of the documents, and that all builds use the same versions. It prints one line for each finding and then fails, unless all
+// are warnings.
 package main
 
 import (
@@ -13,22 +14,27 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"sigs.k8s.io/agent-sandbox/release/internal/faults"
+	"sigs.k8s.io/agent-sandbox/release/internal/commands"
 	"sigs.k8s.io/agent-sandbox/release/internal/finding"
 	"sigs.k8s.io/agent-sandbox/release/internal/imports"
 	"sigs.k8s.io/agent-sandbox/release/internal/lintcheck"
 	"sigs.k8s.io/agent-sandbox/release/internal/manifest"
+	"sigs.k8s.io/agent-sandbox/release/internal/proofs"
 	"sigs.k8s.io/agent-sandbox/release/internal/rules"
 	"sigs.k8s.io/agent-sandbox/release/internal/versions"
 )
 
-const usage = `usage: verify [flags] assets FILE... | imports | linter | faults | versions MODULE...
+const usage = `usage: verify [flags] assets FILE... | imports | linter | faults | threats | commands | versions MODULE...
   assets   check rendered manifests
   imports  check the direction of imports between the modules below --root
   linter   check that the linter's configuration reports the deliberate breaches in release/testdata/lint
   faults   check that the tests exist which docs/faults.md names
+  threats  check that the tests exist which docs/security.md names, and tell which are pending
+  commands check that README.md and docs name a test for every block of commands, or mark it as needing a cloud
   versions check that the modules, the workspace and Kubernetes itself are compiled with the same versions of what they have in common
 `
+
+const choices = "assets FILE..., versions MODULE..., imports, linter, faults, threats or commands"
 
 type options struct {
 	root   string
@@ -68,15 +74,19 @@ func run(ctx context.Context, opts options, args []string) error {
 	default:
 		err = fmt.Errorf("-o %q: choose text or json", opts.output)
 	}
-	if err == nil && len(findings) > 0 {
-		err = fmt.Errorf("%d findings", len(findings))
+	breaches := finding.Breaches(findings)
+	if warnings := len(findings) - breaches; warnings > 0 {
+		fmt.Fprintf(os.Stderr, "verify: %d warnings\n", warnings)
+	}
+	if err == nil && breaches > 0 {
+		err = fmt.Errorf("%d findings", breaches)
 	}
 	return err
 }
 
 func check(ctx context.Context, opts options, args []string) ([]finding.Finding, error) {
 	if len(args) == 0 {
-		return nil, errors.New("say what to check: assets FILE..., versions MODULE..., imports, linter or faults")
+		return nil, errors.New("say what to check: " + choices)
 	}
 	switch command, rest := args[0], args[1:]; {
 	case command == "assets" && len(rest) > 0:
@@ -84,13 +94,17 @@ func check(ctx context.Context, opts options, args []string) ([]finding.Finding,
 	case command == "imports" && len(rest) == 0:
 		return imports.Check(os.DirFS(opts.root))
 	case command == "faults" && len(rest) == 0:
-		return faults.Check(os.DirFS(opts.root))
+		return proofs.Check(os.DirFS(opts.root), proofs.Faults())
+	case command == "threats" && len(rest) == 0:
+		return proofs.Check(os.DirFS(opts.root), proofs.Threats())
+	case command == "commands" && len(rest) == 0:
+		return commands.Check(os.DirFS(opts.root))
 	case command == "versions" && len(rest) > 0:
 		return versions.Check(ctx, opts.root, versions.Builds(rest))
 	case command == "linter" && len(rest) == 0:
 		return lintcheck.Check(ctx, opts.root, opts.linter, filepath.Join(opts.root, "release", "testdata", "lint"))
 	}
-	return nil, fmt.Errorf("cannot check %q: want assets FILE..., versions MODULE..., imports, linter or faults", args)
+	return nil, fmt.Errorf("cannot check %q: want %s", args, choices)
 }
 
 func checkAssets(paths []string) ([]finding.Finding, error) {

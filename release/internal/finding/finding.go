@@ -21,6 +21,8 @@ type Finding struct {
 	Value string `json:"value"`
 	// Fix says what to do about it.
 	Fix string `json:"fix"`
+	// Warning says that it is told and fails nothing.
+	Warning bool `json:"warning,omitempty"`
 }
 
 // String is the finding on one line.
@@ -29,7 +31,22 @@ func (f Finding) String() string {
 	if f.Value != "" {
 		value = fmt.Sprintf("is %q", f.Value)
 	}
-	return fmt.Sprintf("%s: %s: %s %s: %s (%s)", f.File, f.Object, f.Field, value, f.Fix, f.Rule)
+	text := fmt.Sprintf("%s: %s: %s %s: %s (%s)", f.File, f.Object, f.Field, value, f.Fix, f.Rule)
+	if f.Warning {
+		return "warning: " + text
+	}
+	return text
+}
+
+// Breaches is how many of the findings are no warnings.
+func Breaches(findings []Finding) int {
+	count := 0
+	for _, finding := range findings {
+		if !finding.Warning {
+			count++
+		}
+	}
+	return count
 }
 
 // WriteText writes one line for each finding.

@@ -1,0 +1,33 @@
+// Package program is the core's controller but for the process that runs it: its scheme, its flags, and what it sets up.
+package program
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	"sigs.k8s.io/agent-sandbox/shared/app"
+)
+
+// New returns the controller with the defaults of its flags. It fails when a kind cannot be registered.
+func New() (app.Program, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, sandboxv1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return app.Program{}, err
+		}
+	}
+	flags := newFlags()
+	return app.Program{
+		Name:          "agent-sandbox-controller",
+		Summary:       "agent-sandbox-controller runs Sandboxes: isolated, stateful Pods with a stable name, that can be suspended and resumed.",
+		Scheme:        scheme,
+		Options:       app.NewOptions(),
+		Cache:         cacheOptions,
+		AddFlags:      flags.add,
+		AddInertFlags: addInertFlags,
+		Validate:      flags.validate,
+		Warnings:      flags.warnings,
+		Setup:         flags.setup,
+	}, nil
+}
