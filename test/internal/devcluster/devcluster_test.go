@@ -216,7 +216,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"no writer", func(o *Options) { o.Out = nil }, "io.Discard"},
 		{"nodes below zero", func(o *Options) { o.Nodes = -2 }, "-2 simulated nodes"},
 		{"a port that is none", func(o *Options) { o.APIPort = 70000 }, "API port 70000"},
-		{"flags of a stranger", func(o *Options) { o.Args = map[string][]string{"kubelet": nil} }, "there are etcd, kube-apiserver"},
+		{"flags of a stranger", func(o *Options) { o.Args = map[string][]string{"nonsense": nil} }, "there are node, etcd, kube-apiserver"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
