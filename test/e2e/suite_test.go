@@ -132,11 +132,7 @@ func openCluster(ctx context.Context, root string) (string, func(context.Context
 		return given, func(context.Context) error { return nil }, nil
 	}
 	options := devcluster.Options{Root: root, Name: clusterName, Nodes: nodes, Out: os.Stderr}
-	leftover, err := devcluster.Open(options)
-	if err == nil {
-		err = leftover.Down(ctx)
-	}
-	if err != nil && !errors.Is(err, devcluster.ErrNotFound) {
+	if err := devcluster.RemoveLeftover(ctx, options); err != nil {
 		return "", nil, err
 	}
 	cluster, err := devcluster.Up(ctx, options)

@@ -4,7 +4,6 @@ package node_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -109,16 +108,21 @@ func TestADiskIsKeptByARetainedExpiry(t *testing.T) {
 	fixture.Must(t, user, sandbox, await.Condition(sandboxv1beta1.ConditionReady, metav1.ConditionFalse, sandboxv1beta1.ReasonSandboxExpired))
 	fixture.MustBeGone(t, user, &corev1.Pod{ObjectMeta: fixture.Named(namespace, sandbox.Name)})
 
-	// A Pod of somebody else finds what was written.
-	reader := &corev1.Pod{ObjectMeta: fixture.Named(namespace, "reader"), Spec: servingPod()}
+	diskSays(t, namespace, sandbox.Name, "before")
+}
+
+// diskSays has a Pod of somebody else read the note on the disk that a Sandbox without a Pod has left.
+func diskSays(t *testing.T, namespace, sandbox, want string) {
+	t.Helper()
+	reader := &corev1.Pod{ObjectMeta: fixture.Named(namespace, sandbox+"-reader"), Spec: servingPod()}
 	reader.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "disk", MountPath: disk}}
 	reader.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fixture.DiskTemplate + "-" + sandbox.Name},
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fixture.DiskTemplate + "-" + sandbox},
 	}}}
 	fixture.Create(t, user, reader)
-	eventually(t, "the disk is there", func() error {
+	eventually(t, "the note is on the disk", func() error {
 		got, err := probe(t, namespace, reader.Name, "read", disk+"/note")
-		if err == nil && strings.TrimSpace(got) != "before" {
+		if err == nil && got != want {
 			err = fmt.Errorf("it says %q", got)
 		}
 		return err

@@ -119,19 +119,7 @@ func TestASandboxIsStoppedInOrder(t *testing.T) {
 			fixture.MustEdit(t, user, sandbox, stop)
 			fixture.MustBeGone(t, user, pod)
 
-			reader := &corev1.Pod{ObjectMeta: fixture.Named(namespace, name+"-reader"), Spec: servingPod()}
-			reader.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "disk", MountPath: disk}}
-			reader.Spec.Volumes = []corev1.Volume{{Name: "disk", VolumeSource: corev1.VolumeSource{
-				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fixture.DiskTemplate + "-" + name},
-			}}}
-			fixture.Create(t, user, reader)
-			eventually(t, "the note is there", func() error {
-				got, err := probe(t, namespace, reader.Name, "read", disk+"/note")
-				if err == nil && got != "stopped in order" {
-					err = fmt.Errorf("it says %q", got)
-				}
-				return err
-			})
+			diskSays(t, namespace, name, "stopped in order")
 		})
 	}
 }

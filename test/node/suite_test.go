@@ -65,11 +65,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	options = devcluster.Options{Root: root, Name: clusterName, Nodes: devcluster.KeepNodes, RealNode: true, Out: os.Stderr}
-	leftover, err := devcluster.Open(options)
-	if err == nil {
-		err = leftover.Down(ctx)
-	}
-	if err != nil && !errors.Is(err, devcluster.ErrNotFound) {
+	if err := devcluster.RemoveLeftover(ctx, options); err != nil {
 		return 0, err
 	}
 	if untouched, err = machine(); err != nil {

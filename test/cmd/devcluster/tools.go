@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +43,15 @@ func newKubectl(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kubectl := cluster.Kubectl(cmd.Context(), args...)
-			kubectl.Stdin, kubectl.Stdout, kubectl.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return kubectl.Run()
+			return attached(cluster.Kubectl(cmd.Context(), args...)).Run()
 		},
 	}
+}
+
+// attached gives a command what this process reads and writes.
+func attached(command *exec.Cmd) *exec.Cmd {
+	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return command
 }
 
 func newExec(f *flags) *cobra.Command {
@@ -59,9 +64,7 @@ func newExec(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			command := cluster.Command(cmd.Context(), args[0], args[1:]...)
-			command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return command.Run()
+			return attached(cluster.Command(cmd.Context(), args[0], args[1:]...)).Run()
 		},
 	}
 }

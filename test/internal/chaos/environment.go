@@ -69,11 +69,7 @@ func (e *environment) bringUp(ctx context.Context, stage Stage) (*rest.Config, e
 		return nil, err
 	}
 	e.undo = append(e.undo, func(context.Context) error { return held.Release() })
-	leftover, err := devcluster.Open(options)
-	if err == nil {
-		err = leftover.Down(ctx)
-	}
-	if err != nil && !errors.Is(err, devcluster.ErrNotFound) {
+	if err := devcluster.RemoveLeftover(ctx, options); err != nil {
 		return nil, err
 	}
 	if options.Args, err = auditArgs(stage); err != nil {

@@ -112,7 +112,7 @@ func (s *stage) openCluster(ctx context.Context) error {
 		return err
 	}
 	s.undo = append(s.undo, func(context.Context) error { return held.Release() })
-	if err := removeLeftover(ctx, options); err != nil {
+	if err := devcluster.RemoveLeftover(ctx, options); err != nil {
 		return err
 	}
 	cluster, err := devcluster.Up(ctx, options)
@@ -131,18 +131,6 @@ func (s *stage) openCluster(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// removeLeftover takes down the cluster of a demo that was killed.
-func removeLeftover(ctx context.Context, options devcluster.Options) error {
-	leftover, err := devcluster.Open(options)
-	if errors.Is(err, devcluster.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return leftover.Down(ctx)
 }
 
 // install applies the asset.

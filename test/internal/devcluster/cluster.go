@@ -46,6 +46,19 @@ func Open(o Options) (*Cluster, error) {
 	return load(o)
 }
 
+// RemoveLeftover takes down what an earlier run has left of the named cluster, if
+// anything. Of the options, Root, Name, StateDir and Out count.
+func RemoveLeftover(ctx context.Context, o Options) error {
+	leftover, err := Open(o)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return leftover.Down(ctx)
+}
+
 // List returns the clusters of a state directory, by name. Of the options,
 // Root, StateDir and Out count.
 func List(o Options) ([]*Cluster, error) {
