@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES := shared core extensions release test
+MODULES := shared core extensions clients/go release test
 # Pins the programs below bin/ that make uses; it is no part of go.work.
 TOOL_MODULE := release/tools
 # Renders the chart with Helm's library; no part of go.work either, see its go.mod.
