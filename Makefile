@@ -183,6 +183,10 @@ images: ## Build dist/images/: an archive of each image, and digests.json. TO=ex
 push: ## Push dist/images/ to TO=example.com/team. TAG=v1.2.3 gives another tag than that of the build.
 	go run ./release/cmd/images push --to "$(TO)" $(if $(TAG),--tag $(TAG)) $(ARGS)
 
+.PHONY: tag
+tag: ## Release the Go modules as TAG=v1.2.3: the versions that they require of each other, a commit and its tags. Pushes nothing.
+	go run ./release/cmd/tag $(TAG)
+
 .PHONY: template
 template: ## Print what the Helm chart installs, without Helm. ARGS="--set extensions.enabled=true" and more (ARGS=--help).
 	@cd $(HELM_MODULE) && GOWORK=off go run ./cmd/template $(ARGS)
