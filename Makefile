@@ -11,6 +11,8 @@ TOOL_MODULE := release/tools
 HELM_MODULE := release/helm
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
+# What make generate runs.
+GENERATORS := $(addprefix $(BIN)/,controller-gen protoc-gen-go protoc-gen-go-grpc)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -110,7 +112,7 @@ race-warning:
 ##@ Change
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy functions, CRDs and roles, what the Helm chart takes of them, and the tables of docs/.
+generate: $(GENERATORS) ## Write deepcopy functions, CRDs and roles, the code of gRPC APIs, what the Helm chart takes of them, and the tables of docs/.
 	go run ./release/cmd/generate
 	go run ./test/cmd/reference
 
@@ -132,7 +134,7 @@ tidy: ## Tidy every go.mod.
 # Steps of verify: name=command, once for each module.
 TIDY_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
 BUILD_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
-GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml' \
+GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)**/*.pb.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml' \
   ':(glob)release/chart/files/**' release/chart/README.md docs/api.md docs/configuration.md docs/metrics.md
 
 # One run over all modules reads their common dependencies once.
@@ -199,11 +201,17 @@ render: ## Write the release assets to dist/, with the images of TO and TAG. DIG
 ##@ Other
 
 .PHONY: tools
-tools: $(BIN)/controller-gen $(BIN)/golangci-lint ## Build the pinned tools into bin/.
+tools: $(GENERATORS) $(BIN)/golangci-lint ## Build the pinned tools into bin/.
 
 # A tool is built again only if its pinned version changes.
 $(BIN)/controller-gen: $(TOOL_MODULE)/go.mod
 	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+
+$(BIN)/protoc-gen-go: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ google.golang.org/protobuf/cmd/protoc-gen-go
+
+$(BIN)/protoc-gen-go-grpc: $(TOOL_MODULE)/go.mod
+	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ google.golang.org/grpc/cmd/protoc-gen-go-grpc
 
 $(BIN)/golangci-lint: $(TOOL_MODULE)/go.mod
 	cd $(TOOL_MODULE) && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
