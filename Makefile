@@ -173,9 +173,10 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 ##@ Release
 
 .PHONY: build
-build: ## Build bin/agent-sandbox-controller and bin/agent-sandbox-extensions-controller, static and reproducible.
+build: ## Build the programs of the release into bin/, static and reproducible.
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-extensions-controller ./extensions/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/sandboxd ./core/cmd/sandboxd
 
 .PHONY: images
 images: ## Build dist/images/: an archive of each image, and digests.json. TO=example.com/team and TAG=v1.2.3 name them.

@@ -14,6 +14,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
+	sigs.k8s.io/agent-sandbox/clients/go v0.0.0
 	sigs.k8s.io/agent-sandbox/core v0.0.0
 	sigs.k8s.io/agent-sandbox/extensions v0.0.0
 	sigs.k8s.io/agent-sandbox/shared v0.0.0
@@ -123,6 +124,8 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
+
+replace sigs.k8s.io/agent-sandbox/clients/go => ../clients/go
 
 replace sigs.k8s.io/agent-sandbox/core => ../core
 
