@@ -63,7 +63,7 @@ func (t *claimTeller) runCommand(ctx context.Context) (err error) {
 	if ran.ExitCode != 0 || printed != answer {
 		return fmt.Errorf("%s in Sandbox %s: exit code %d, printed %q, and %q on standard error", command, box.SandboxName(), ran.ExitCode, ran.Stdout, ran.Stderr)
 	}
-	t.told.add(time.Now(), "ran", fmt.Sprintf("%s in Sandbox %s, %s; it prints: %s", command, box.SandboxName(), by, printed), fact{"stdout", printed})
+	t.told.add(time.Now(), "ran", fmt.Sprintf("%s in Sandbox %s prints: %s (%s)", command, box.SandboxName(), printed, by), fact{"stdout", printed})
 	return nil
 }
 
@@ -83,9 +83,9 @@ func (t *claimTeller) answering(ctx context.Context) (by string, stop func(conte
 	switch {
 	case simulated:
 		stop, err := t.stage.startDaemon(ctx, port)
-		return "on a simulated node for whose Pods " + daemon + " of this machine answers", stop, err
+		return "by " + daemon + " on this machine, since simulated nodes run no containers", stop, err
 	case t.stage.options.Image != "":
-		return "in its container", nothing, nil
+		return "by the " + daemon + " of its image", nothing, nil
 	default:
 		return "", nothing, nil
 	}
