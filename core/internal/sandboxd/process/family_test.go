@@ -32,7 +32,10 @@ func TestOrphansAreBuriedAndExitCodesKept(t *testing.T) {
 	}
 }
 
-// runOrphanage returns 0 if 200 programs that each leave an orphan end as they should, and no zombie is left.
+// perWorker programs that each leave an orphan run one after the other, and so many of those at the same time as a Manager runs.
+const perWorker = 15
+
+// runOrphanage returns 0 if 60 programs that each leave an orphan end as they should, and no zombie is left.
 func runOrphanage() int {
 	deaths := make(chan os.Signal, 1)
 	signal.Notify(deaths, syscall.SIGCHLD)
@@ -62,8 +65,8 @@ func leaveOrphans(m *Manager) error {
 	var workers sync.WaitGroup
 	for n := range errs {
 		workers.Go(func() {
-			for k := range 50 {
-				want := ExitCode((n*50 + k) % 256)
+			for k := range perWorker {
+				want := ExitCode((n*perWorker + k) % 256)
 				// The orphan leaves the session, ends a little later, and nobody but the family can wait for it.
 				spec := Spec{Command: []string{"sh", "-c", fmt.Sprintf("setsid sh -c 'sleep 0.0%d' >/dev/null 2>&1 & exit %d", k%3, want)}, Dir: "/"}
 				if code, err := m.Run(context.Background(), spec, &recorder{}); code != want || err != nil {

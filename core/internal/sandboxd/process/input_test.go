@@ -104,32 +104,38 @@ func TestInputAfterAWriteThatWasGivenUp(t *testing.T) {
 }
 
 func TestSignalsReachTheWholeGroup(t *testing.T) {
-	for name, test := range map[string]struct {
-		signal syscall.Signal
-		code   ExitCode
-	}{
-		"interrupt": {syscall.SIGINT, 130},
-		"kill":      {syscall.SIGKILL, 137},
-		"terminate": {syscall.SIGTERM, 143},
-	} {
+	const child = `sh -c 'trap "echo the child has it; exit" INT TERM; echo ready; while :; do sleep 0.01; done'`
+	for name, signal := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			m := newTestManager()
-			// The shell waits for its child, and dies of the signal itself only if that does, too.
-			r := begin(t, m, shell("sleep 1000; echo the child has died; kill -"+name[:1]+" $$"))
-			id, _, _ := r.snapshot()
-			if err := m.Signal(id, test.signal); err != nil {
+			r := begin(t, m, shell("trap 'got=it' INT TERM; "+child+"; echo the parent has $got"))
+			r.writes(t, "ready")
+			if err := m.Signal(r.id, signal); err != nil {
 				t.Fatal(err)
 			}
-			if code, err := r.wait(t); code != test.code || err != nil {
-				t.Errorf("code %d, %v", code, err)
+			if code, err := r.wait(t); code != 0 || err != nil || r.stdout.String() != "ready\nthe child has it\nthe parent has it\n" {
+				t.Errorf("code %d, %v, %q", code, err, r.stdout.String())
 			}
 		})
 	}
 }
 
+func TestWhoDiesOfASignalHasItInTheExitCode(t *testing.T) {
+	for signal, want := range map[syscall.Signal]ExitCode{syscall.SIGINT: 130, syscall.SIGKILL: 137, syscall.SIGTERM: 143} {
+		m := newTestManager()
+		r := begin(t, m, Spec{Command: []string{"sleep", "1000"}})
+		if err := m.Signal(r.id, signal); err != nil {
+			t.Fatal(err)
+		}
+		if code, err := r.wait(t); code != want || err != nil {
+			t.Errorf("signal %d: code %d, %v", signal, code, err)
+		}
+	}
+}
+
 func TestAProgramAtATerminal(t *testing.T) {
 	m := newTestManager()
-	r := begin(t, m, Spec{Command: []string{"sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo all; stty size; trap 'stty size' WINCH; while ! read line; do :; done; echo $line"}, Terminal: &Size{Cols: 80, Rows: 24}})
+	r := begin(t, m, Spec{Command: []string{"sh", "-c", "test -t 0 && test -t 1 && test -t 2 && echo all; trap 'stty size' WINCH; stty size; while ! read line; do :; done; echo $line"}, Terminal: &Size{Cols: 80, Rows: 24}})
 	r.writes(t, "all\r\n24 80\r\n")
 	if err := m.Resize(r.id, Size{Cols: 132, Rows: 50}); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/sandboxd/fault"
@@ -315,5 +316,19 @@ func TestWhatIsKeptOfTheOutput(t *testing.T) {
 	want := "adg\nsandboxd: the last 4 bytes of stdout are missing: 5 are kept (--max-output-bytes)\n"
 	if difference := cmp.Diff(want, string(c.Stderr())); difference != "" || string(c.Stdout()) != "abcde" {
 		t.Errorf("stdout %q, stderr (-want +got):\n%s", c.Stdout(), difference)
+	}
+}
+
+// A6.7: neither arguments nor variables of a program get into the log, which others than its owner read.
+func TestOnlyTheBaseNameOfAProgramIsLogged(t *testing.T) {
+	var lines []string
+	log := funcr.New(func(prefix, args string) { lines = append(lines, prefix+args) }, funcr.Options{Verbosity: 10})
+	m := newTestManager(func(s *Settings) { s.Log = log })
+	for _, command := range [][]string{{"/bin/echo", "-H", "Authorization: hunter2"}, {"/no/such/program", "hunter2"}} {
+		_, _ = m.Run(t.Context(), Spec{Command: command, Dir: "/", Env: map[string]string{"MINE": "hunter2"}}, &recorder{})
+	}
+	text := strings.Join(lines, "\n")
+	if strings.Contains(text, "hunter2") || strings.Contains(text, "/") || !strings.Contains(text, `"program"="echo"`) {
+		t.Errorf("the log has:\n%s", text)
 	}
 }
