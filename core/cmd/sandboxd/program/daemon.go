@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -63,7 +64,7 @@ func New(options Options, environ []string, now func() time.Time, log logr.Logge
 	})
 	d.rpc = rpc.NewServer(workspace, d.programs, rpc.Limits{Duration: options.MaxProcessDuration, Output: options.MaxOutputBytes})
 	d.rest = rest.NewHandler(rest.Settings{
-		Workspace: workspace, Metadata: variables(environment, options.MetadataEnvPrefix, process.Hidden), Now: now, Log: log,
+		Workspace: workspace, Metadata: variables(environment.Public(nil), options.MetadataEnvPrefix), Now: now, Log: log,
 	})
 	d.legacy = legacy.NewHandler(legacy.Settings{
 		Workspace: base, Programs: d.programs, Limit: older.timeout, Output: options.MaxOutputBytes, Log: log,
@@ -140,4 +141,15 @@ func (d *Daemon) stop(web []*http.Server, abort context.CancelFunc) {
 		_ = server.Close()
 	}
 	d.programs.Wait()
+}
+
+// variables are those whose names begin with the prefix.
+func variables(all map[string]string, prefix string) map[string]string {
+	told := map[string]string{}
+	for name, value := range all {
+		if strings.HasPrefix(name, prefix) {
+			told[name] = value
+		}
+	}
+	return told
 }

@@ -3,7 +3,6 @@ package program
 import (
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -90,15 +89,15 @@ func (o *Options) Validate() error {
 		return err
 	}
 	for _, flag := range []struct {
-		name              string
-		value, low, highs int
+		name             string
+		value, low, high int
 	}{
 		{"max-processes", o.MaxProcesses, 1, mostProcesses},
 		{"max-output-bytes", o.MaxOutputBytes, 1, mostOutput},
 		{"stream-chunk-size", o.StreamChunkSize, 1, mostChunk},
 	} {
-		if flag.value < flag.low || flag.value > flag.highs {
-			return outOfBounds(flag.name, flag.value, fmt.Sprintf("must be from %d to %d", flag.low, flag.highs))
+		if flag.value < flag.low || flag.value > flag.high {
+			return outOfBounds(flag.name, flag.value, fmt.Sprintf("must be from %d to %d", flag.low, flag.high))
 		}
 	}
 	switch {
@@ -138,15 +137,4 @@ func (o *Options) validatePorts() error {
 
 func outOfBounds(flagName string, value any, bound string) error {
 	return fmt.Errorf("--%s=%v: %s", flagName, value, bound)
-}
-
-// variables begins with the prefix.
-func variables(all map[string]string, prefix string, hidden func(string) bool) map[string]string {
-	told := map[string]string{}
-	for name, value := range all {
-		if strings.HasPrefix(name, prefix) && !hidden(name) {
-			told[name] = value
-		}
-	}
-	return told
 }

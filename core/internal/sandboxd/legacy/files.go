@@ -7,7 +7,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"strings"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/sandboxd/fault"
 	"sigs.k8s.io/agent-sandbox/core/internal/sandboxd/files"
@@ -59,7 +58,7 @@ func filename(part *multipart.Part) (string, error) {
 }
 
 func (h *handler) download(w http.ResponseWriter, r *http.Request, name string) {
-	file, err := h.Workspace.Open(strings.TrimSuffix(name, "/"))
+	file, err := h.Workspace.Open(name)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -126,7 +125,6 @@ type existence struct {
 }
 
 func (h *handler) exists(w http.ResponseWriter, r *http.Request, name string) {
-	name = strings.TrimSuffix(name, "/")
 	exists, err := h.Workspace.Exists(name)
 	if err != nil {
 		h.refuse(w, r, err)

@@ -65,13 +65,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.refuse(w, r, fault.New(fault.NotFound, "path %q: there are /, /execute, /upload, /download/{path}, /list/{path} and /exists/{path}", r.URL.Path))
 }
 
-// match returns what stands behind a path that ends with a slash. The root of all paths is itself alone; the base directory may be named
-// without its slash.
+// match returns what stands behind a path that ends with a slash, without a slash at the end. The root of all paths is itself alone.
 func (r route) match(path string) (string, bool) {
 	if r.path == "/" || !strings.HasSuffix(r.path, "/") {
 		return "", path == r.path
 	}
-	return strings.CutPrefix(strings.TrimSuffix(path, "/")+"/", r.path)
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(path, "/")+"/", r.path)
+	return strings.TrimSuffix(rest, "/"), ok
 }
 
 type message struct {

@@ -42,7 +42,8 @@ func (e Environment) Public(letThrough []string) Environment {
 
 // with returns the variables with others that win over them.
 func (e Environment) with(others map[string]string) Environment {
-	merged := maps.Clone(e)
+	merged := Environment{}
+	maps.Copy(merged, e)
 	maps.Copy(merged, others)
 	return merged
 }
