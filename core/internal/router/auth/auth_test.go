@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,10 +20,12 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/router/target"
+	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -382,5 +387,36 @@ func TestManyAtOnceAskOnce(t *testing.T) {
 	group.Wait()
 	if n := len(server.asked); n < 1 || n > 2 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// docs/router.md shows how a token is signed.
+func TestTheCommandsThatSignAToken(t *testing.T) {
+	root, err := testkit.FindRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile(filepath.Join(root, "docs", "router.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(document), "<!-- test: "+t.Name()+" -->\n```sh\n")
+	commands, _, closed := strings.Cut(after, "\n```\n")
+	if !found || !closed {
+		t.Fatal("the document has no such commands")
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", commands)
+	shell.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(shell.Dir, "secret"), []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := shell.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, signed)
+	}
+	mode := NewScopedToken(ScopedOptions{Secret: []byte(secret)}, clock.RealClock{})
+	r := request(with("Authorization", "Bearer "+strings.TrimSpace(string(signed))))
+	if status := statusOf(t, mode, r, types.NamespacedName{Namespace: "default", Name: "my-sandbox"}); status != http.StatusOK {
+		t.Errorf("token %s: %d", signed, status)
 	}
 }
