@@ -41,6 +41,10 @@ ARGS ?=
 N ?= 20000
 FOR ?= 180s
 SEED ?= 1
+# Every fuzz target of the core, as package:FuzzName, and for how long each is fed.
+FUZZ_TARGETS = $(shell grep -rHoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' core | sed -E 's|/[^/:]+:func |:|' | sort)
+FUZZ_FOR ?= 20s
+FUZZ_STEPS = $(foreach target,$(FUZZ_TARGETS),"$(lastword $(subst :, ,$(target)))=go test -run '^$$' -fuzz '^$(lastword $(subst :, ,$(target)))$$' -fuzztime $(FUZZ_FOR) ./$(firstword $(subst :, ,$(target)))")
 # Verbose, so that what is skipped is seen.
 NODE_TEST = cd test && go test -count=1 -timeout=30m -v -tags=node ./node/...
 SIM = cd test && go test -count=1 -timeout=0 ./sim -run TestSchedules -v -args -schedules=$(N) -for=$(FOR) -first=$(SEED)
@@ -71,8 +75,12 @@ down: $(BIN)/devcluster ## Stop the local control plane.
 test: race-warning $(BIN)/devcluster ## Run every test of every module, the last ones on a control plane of their own.
 	assets="$$($(BIN)/devcluster assets)"; export KUBEBUILDER_ASSETS="$$assets"; \
 	$(STEPS) $(foreach module,$(MODULES),"$(module)=cd $(module) && $(GO_TEST) ./...") \
-	  "chart=cd $(HELM_MODULE) && GOWORK=off go test ./..." \
+	  "chart=cd $(HELM_MODULE) && GOWORK=off go test ./..." "fuzz=$(MAKE) fuzz" \
 	  "simulation=$(SIM)" "e2e=cd test && $(GO_TEST) -count=1 -tags=e2e ./e2e/..." "node=$(NODE_TEST)"
+
+.PHONY: fuzz
+fuzz: ## Feed what clients send to every fuzz target of the core, FUZZ_FOR=20s each.
+	$(STEPS) $(FUZZ_STEPS)
 
 .PHONY: test-chart
 test-chart: ## Run the tests of the Helm chart.
@@ -176,6 +184,7 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 build: ## Build the programs of the release into bin/, static and reproducible.
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-extensions-controller ./extensions/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/sandbox-router ./core/cmd/router
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/sandboxd ./core/cmd/sandboxd
 
 .PHONY: images

@@ -17,9 +17,9 @@ import (
 type Module struct {
 	// Dir is the module's directory below the root of the repository.
 	Dir string
-	// API is the pattern of its API package, relative to Dir.
+	// API is the pattern of its API package, relative to Dir; empty where no API of the module comes with the role.
 	API string
-	// Markers is the pattern of the packages whose RBAC markers make the role, relative to Dir.
+	// Markers are the patterns of the packages whose RBAC markers make the role, relative to Dir, parted by semicolons.
 	Markers string
 	// Base is the kustomize base below the root: it gets crd/<group>_<plural>.yaml and rbac/role.yaml.
 	Base string
@@ -30,8 +30,9 @@ type Module struct {
 // Modules is the table of everything that is generated.
 func Modules() []Module {
 	return []Module{
-		{Dir: "core", API: "./api/v1beta1", Markers: "./...", Base: "kustomize/base/core", Role: "agent-sandbox-controller"},
+		{Dir: "core", API: "./api/v1beta1", Markers: "./cmd/controller/...;./internal/sandbox/...;./internal/quota/...", Base: "kustomize/base/core", Role: "agent-sandbox-controller"},
 		{Dir: "extensions", API: "./api/v1beta1", Markers: "./...", Base: "kustomize/base/extensions", Role: "agent-sandbox-extensions-controller"},
+		{Dir: "core", Markers: "./cmd/router/...;./internal/router/...", Base: "kustomize/base/router", Role: "sandbox-router"},
 	}
 }
 
@@ -70,16 +71,18 @@ func (g *Generator) Run(ctx context.Context, module Module) error {
 
 func (g *Generator) run(ctx context.Context, module Module, scratch string) error {
 	crds, role := filepath.Join(scratch, "crd"), filepath.Join(scratch, "rbac")
-	// Descriptions are stripped afterwards, by position: controller-gen can only shorten all of them.
-	if err := g.controllerGenerate(ctx, module, "object", "crd", "paths="+module.API, "output:crd:dir="+crds); err != nil {
-		return err
+	base := filepath.Join(g.root, filepath.FromSlash(module.Base))
+	if module.API != "" {
+		// Descriptions are stripped afterwards, by position: controller-gen can only shorten all of them.
+		if err := g.controllerGenerate(ctx, module, "object", "crd", "paths="+module.API, "output:crd:dir="+crds); err != nil {
+			return err
+		}
+		if err := replaceCRDs(crds, filepath.Join(base, "crd")); err != nil {
+			return fmt.Errorf("module %s: %w", module.Dir, err)
+		}
 	}
 	if err := g.controllerGenerate(ctx, module, "rbac:roleName="+module.Role, "paths="+module.Markers, "output:rbac:dir="+role); err != nil {
 		return err
-	}
-	base := filepath.Join(g.root, filepath.FromSlash(module.Base))
-	if err := replaceCRDs(crds, filepath.Join(base, "crd")); err != nil {
-		return fmt.Errorf("module %s: %w", module.Dir, err)
 	}
 	if err := copyRole(filepath.Join(role, "role.yaml"), filepath.Join(base, "rbac", "role.yaml")); err != nil {
 		return fmt.Errorf("module %s, packages %s: %w", module.Dir, module.Markers, err)

@@ -2,9 +2,11 @@ package generate_test
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,4 +200,33 @@ func write(t *testing.T, path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A marker in a package that no role is made from would be a right that its code lacks.
+func TestEveryMarkerIsInAPackageOfARole(t *testing.T) {
+	const top = "../../.."
+	for _, dir := range []string{"core", "extensions"} {
+		err := filepath.WalkDir(filepath.Join(top, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || !strings.Contains(read(t, path), "// +kubebuilder:rbac:") {
+				return err
+			}
+			relative, err := filepath.Rel(filepath.Join(top, dir), path)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(generate.Modules(), func(m generate.Module) bool { return m.Dir == dir && covers(m.Markers, relative) }) {
+				t.Errorf("%s/%s has a marker, and no role is made from its package", dir, relative)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func covers(patterns, file string) bool {
+	return slices.ContainsFunc(strings.Split(patterns, ";"), func(pattern string) bool {
+		return strings.HasPrefix("./"+filepath.ToSlash(file), strings.TrimSuffix(pattern, "..."))
+	})
 }

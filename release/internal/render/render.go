@@ -37,6 +37,7 @@ func Overlays() []Overlay {
 		{Name: "sandbox", Images: []string{"agent-sandbox-controller"}},
 		{Name: "extensions", Images: []string{"agent-sandbox-extensions-controller"}},
 		{Name: "sandbox-with-extensions", Images: []string{"agent-sandbox-controller", "agent-sandbox-extensions-controller"}},
+		{Name: "sandbox-router", Images: []string{"sandbox-router"}},
 	}
 }
 

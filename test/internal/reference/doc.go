@@ -1,2 +1,2 @@
-// Package reference writes the tables of flags and metrics into the documents, from what the controllers themselves register.
+// Package reference writes the tables of flags and metrics into the documents, from what the controllers and the router themselves register.
 package reference

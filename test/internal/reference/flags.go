@@ -107,6 +107,8 @@ func typeOf(name string) string {
 	switch name {
 	case "bool", "int", "duration", "string":
 		return name
+	case "int64":
+		return "int"
 	case "float32", "float64":
 		return "number"
 	case "stringSlice":

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	coreprogram "sigs.k8s.io/agent-sandbox/core/cmd/controller/program"
+	routerprogram "sigs.k8s.io/agent-sandbox/core/cmd/router/program"
 	extensionsprogram "sigs.k8s.io/agent-sandbox/extensions/cmd/controller/program"
 	"sigs.k8s.io/agent-sandbox/shared/app"
 )
@@ -28,6 +29,8 @@ func documents() []document {
 	return []document{
 		{"docs/configuration.md", "flags", func(_ context.Context, both programs) (string, error) { return flagTable(both) }},
 		{"docs/metrics.md", "metrics", metricTable},
+		{"docs/configuration.md", "router flags", func(context.Context, programs) (string, error) { return routerFlagTable(routerprogram.Flags()), nil }},
+		{"docs/metrics.md", "router metrics", func(context.Context, programs) (string, error) { return routerMetricTable() }},
 	}
 }
 

@@ -50,6 +50,31 @@ func TestTheTableOfMetricsHasTheContract(t *testing.T) {
 	}
 }
 
+func TestTheTableOfTheRoutersMetricsHasTheContract(t *testing.T) {
+	table, err := routerMetricTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| `sandbox_router_requests_total` | counter | method, code, sandbox_namespace | ",
+		"| `sandbox_router_request_duration_seconds` | histogram | method, sandbox_namespace | ",
+		"| `sandbox_router_inflight_requests` | gauge |  | ",
+		"| `sandbox_router_upstream_errors_total` | counter | sandbox_namespace, reason | ",
+		"| `sandbox_router_upstream_retries_total` | counter | sandbox_namespace | ",
+		"| `sandbox_router_cache_invalidations_total` | counter | sandbox_namespace | ",
+		"| `sandbox_router_authz_decisions_total` | counter | sandbox_namespace, decision | ",
+		"| `sandbox_router_cert_reloads_total` | counter | outcome | ",
+		"| `sandbox_router_build_info` | gauge | build_date, compiler, git_commit, git_version, go_version, platform | ",
+	} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table lacks %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the table:\n%s", table)
+	}
+}
+
 func TestWhatIsRegisteredIsNoted(t *testing.T) {
 	for name, test := range map[string]struct {
 		collector prometheus.Collector

@@ -57,10 +57,10 @@ func (h *Handler) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 	h.metrics.inflight.Inc()
 	// Deferred, since a broken answer ends with a panic that the server takes for what it is.
 	defer func() {
-		h.metrics.inflight.Dec()
-		h.crowd.leave()
 		x.end()
 		h.note(out, request, x, h.clock.Since(began))
+		h.metrics.inflight.Dec()
+		h.crowd.leave()
 	}()
 	err := crowded()
 	if admitted {
