@@ -73,6 +73,10 @@ func (r *Runtime) execute(ctx context.Context, id string, request *processv1.Exe
 		return guest.Result{}, err
 	}
 	answer, err := r.processes.Execute(ctx, request, grpc.MaxCallRecvMsgSize(maxMessage))
+	if status.Code(err) == codes.Unavailable {
+		// Perhaps the Pod was replaced. The command may have run, so that is for the next one.
+		r.route.LeaveToRouter()
+	}
 	if err != nil {
 		return guest.Result{}, err
 	}

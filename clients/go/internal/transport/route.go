@@ -96,7 +96,7 @@ func (r *Route) hasPodIP() bool {
 	return r.Router != nil && r.Router.PodIP != "" && !r.misleads.Load()
 }
 
-// leaveToRouter drops the Pod's address, as one that leads nowhere any more. It is false if there was none to drop.
-func (r *Route) leaveToRouter() bool {
+// LeaveToRouter drops the Pod's address, as one that leads nowhere any more. It is false if there was none to drop.
+func (r *Route) LeaveToRouter() bool {
 	return r.hasPodIP() && r.misleads.CompareAndSwap(false, true)
 }
