@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/guest"
+	"sigs.k8s.io/agent-sandbox/clients/go/internal/transport"
 )
 
 // FileEntry is one in a directory.
@@ -64,7 +65,7 @@ func (f *Files) Write(ctx context.Context, path string, content []byte, options 
 		return fmt.Errorf("writing %q: %d bytes are more than MaxUploadSize, %d: use WriteFrom, or raise it", path, len(content), limit)
 	}
 	return f.do(ctx, "write", options, func(ctx context.Context, over *link, settings call) error {
-		body := func() (io.Reader, int64) { return bytes.NewReader(content), int64(len(content)) }
+		body := transport.Body{Open: func() (io.Reader, int64) { return bytes.NewReader(content), int64(len(content)) }}
 		return over.Write(ctx, path, body, f.sandbox.attempts(settings))
 	})
 }
@@ -72,10 +73,9 @@ func (f *Files) Write(ctx context.Context, path string, content []byte, options 
 // WriteFrom writes a file from a reader, in constant memory. The reader is read once, so there is one attempt, and no time limit unless
 // ctx or WithTimeout gives one.
 func (f *Files) WriteFrom(ctx context.Context, path string, content io.Reader, options ...CallOption) error {
-	once := append(options[:len(options):len(options)], WithMaxAttempts(1))
-	return f.unlimited(ctx, "write", once, func(ctx context.Context, over *link, settings call) error {
+	return f.within(ctx, 0, "write", options, func(ctx context.Context, over *link, settings call) error {
 		// Nobody but the caller closes what he gave.
-		body := func() (io.Reader, int64) { return io.NopCloser(content), -1 }
+		body := transport.Body{Once: true, Open: func() (io.Reader, int64) { return io.NopCloser(content), -1 }}
 		return over.Write(ctx, path, body, f.sandbox.attempts(settings))
 	})
 }
@@ -167,11 +167,7 @@ func (f *Files) do(ctx context.Context, name string, options []CallOption, opera
 	return f.within(ctx, f.sandbox.client.options.RequestTimeout, name, options, operate)
 }
 
-// unlimited does an operation that may last.
-func (f *Files) unlimited(ctx context.Context, name string, options []CallOption, operate operation) error {
-	return f.within(ctx, 0, name, options, operate)
-}
-
+// within does an operation within a limit; 0 means none.
 func (f *Files) within(ctx context.Context, limit time.Duration, name string, options []CallOption, operate operation) (err error) {
 	ctx, span := f.sandbox.start(ctx, name)
 	defer func() { finish(span, err) }()

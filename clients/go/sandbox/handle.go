@@ -67,7 +67,7 @@ func (s *Sandbox) Open(ctx context.Context) error {
 		return err
 	}
 	defer s.give()
-	if s.isOpen() {
+	if s.IsReady() {
 		return ErrAlreadyOpen
 	}
 	err := s.open(ctx, s.request())
@@ -98,7 +98,10 @@ func (s *Sandbox) Disconnect(ctx context.Context) error {
 }
 
 // IsReady reports whether it is open and, as far as is known, connected.
-func (s *Sandbox) IsReady() bool { return s.isOpen() }
+func (s *Sandbox) IsReady() bool {
+	_, err := s.connected()
+	return err == nil
+}
 
 // ClaimName is the name of the claim; empty if there is none.
 func (s *Sandbox) ClaimName() string { return s.key().ClaimName }
@@ -154,11 +157,6 @@ func (s *Sandbox) uid() types.UID {
 	return s.claimUID
 }
 
-func (s *Sandbox) isOpen() bool {
-	_, err := s.connected()
-	return err == nil
-}
-
 // inUse reports whether there is something about it to keep.
 func (s *Sandbox) inUse() bool {
 	s.mu.Lock()
@@ -210,8 +208,9 @@ func (s *Sandbox) bind(to bound) {
 	s.bound = to
 }
 
-// forget notes that the claim is gone. The name that its caller gave stays.
-func (s *Sandbox) forget() {
+// lost notes that the claim is gone. The name that its caller gave stays.
+func (s *Sandbox) lost() {
+	s.client.tracked.drop(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wanted != nil {

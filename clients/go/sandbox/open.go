@@ -14,31 +14,23 @@ import (
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/claims"
 )
 
-// openFor opens it for a caller who asked for it, unless another did already: then it is made sure that it is there, and what was asked for.
+// openFor opens it for a caller who asked for it, unless another did already: then it is made sure that it is there, and what was asked
+// for. A claim that is gone is not what was asked for, so that another is made.
 func (s *Sandbox) openFor(ctx context.Context, wanted *request) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
 	defer s.give()
-	if !s.isOpen() {
+	before, err := s.uid(), error(nil)
+	if s.IsReady() {
+		_, _, err = s.claim(ctx, wanted)
+	} else {
+		err = s.open(ctx, wanted)
+	}
+	if before != "" && errors.Is(err, ErrSandboxDeleted) {
 		return s.open(ctx, wanted)
 	}
-	key := s.key()
-	claim, err := s.client.cluster.Claims(key.Namespace).Get(ctx, key.ClaimName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), err == nil && claim.UID != s.uid():
-		s.disconnect()
-		s.forget()
-		return s.open(ctx, wanted)
-	case err != nil:
-		return fmt.Errorf("reading claim %s: %w", key, err)
-	case wanted == nil:
-		return nil
-	}
-	if difference := claims.Difference(claim, wanted.claim(ctx, s.client.clock.Now())); difference != "" {
-		return claims.Conflict(key.Namespace, key.ClaimName, difference)
-	}
-	return nil
+	return err
 }
 
 // open claims a sandbox, or finds the one that was claimed, and connects to it. What it made is undone if it fails.
@@ -58,7 +50,7 @@ func (s *Sandbox) open(ctx context.Context, wanted *request) (err error) {
 			return errors.Join(err, s.undo(ctx))
 		}
 		if errors.Is(err, ErrSandboxDeleted) {
-			s.forget()
+			s.lost()
 		}
 		return err
 	}
@@ -74,10 +66,15 @@ func (s *Sandbox) claim(ctx context.Context, wanted *request) (*extensionsv1beta
 	claim, err := s.client.cluster.Claims(key.Namespace).Get(ctx, key.ClaimName, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && uid != "" && claim.UID != uid:
-		s.forget()
+		s.lost()
 		return nil, false, fmt.Errorf("claim %s: %w", key, ErrSandboxDeleted)
 	case err != nil:
 		return nil, false, fmt.Errorf("reading claim %s: %w", key, err)
+	}
+	if wanted != nil && wanted != s.request() {
+		if difference := claims.Difference(claim, wanted.claim(ctx, s.client.clock.Now())); difference != "" {
+			return nil, false, claims.Conflict(key.Namespace, key.ClaimName, difference)
+		}
 	}
 	s.claimed(key, claim.UID)
 	return claim, false, nil
@@ -189,8 +186,7 @@ func (s *Sandbox) deleteClaim(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrOrphanedClaim, err)
 		}
 	}
-	s.client.tracked.drop(s)
-	s.forget()
+	s.lost()
 	return nil
 }
 

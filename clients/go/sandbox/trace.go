@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/google/shlex"
+	"github.com/kballard/go-shellquote"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -31,7 +31,7 @@ func finish(span trace.Span, err error) {
 
 // executable is all that a trace learns of a command: arguments hold secrets.
 func executable(command string) attribute.KeyValue {
-	words, err := shlex.Split(command)
+	words, err := shellquote.Split(command)
 	if err != nil || len(words) == 0 {
 		return program("")
 	}

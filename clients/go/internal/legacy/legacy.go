@@ -39,7 +39,7 @@ func (r *Runtime) Run(ctx context.Context, command string, attempts transport.At
 	}
 	err = r.ask(ctx, transport.Call{
 		Method: http.MethodPost, Path: "/execute", Header: http.Header{"Content-Type": {"application/json"}}, Attempts: attempts,
-		Body: func() (io.Reader, int64) { return bytes.NewReader(content), int64(len(content)) },
+		Body: transport.Body{Open: func() (io.Reader, int64) { return bytes.NewReader(content), int64(len(content)) }},
 	}, guest.MaxRunResponse, &told)
 	return guest.Result{Stdout: told.Stdout, Stderr: told.Stderr, ExitCode: told.ExitCode}, err
 }
@@ -55,7 +55,7 @@ func (r *Runtime) Write(ctx context.Context, path string, content transport.Body
 	}
 	answer, err := r.caller.Do(ctx, transport.Call{
 		Method: http.MethodPost, Port: r.port, Path: "/upload", Header: http.Header{"Content-Type": {form.contentType}}, Attempts: attempts,
-		Body: func() (io.Reader, int64) { return form.around(content()) },
+		Body: transport.Body{Once: content.Once, Open: func() (io.Reader, int64) { return form.around(content.Open()) }},
 	})
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (r *Runtime) Delete(ctx context.Context, path string, attempts transport.At
 // file completes a call that is about a file.
 func (r *Runtime) file(method, path string, call transport.Call) transport.Call {
 	call.Method, call.Port, call.Path = method, r.ports.REST, "/v1/files/"+transport.EscapePath(path)
-	if call.Body != nil {
+	if call.Body.Open != nil {
 		call.Header = http.Header{"Content-Type": {"application/octet-stream"}}
 	}
 	return call

@@ -2,10 +2,9 @@ package sandboxd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/google/shlex"
+	"github.com/kballard/go-shellquote"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -16,6 +15,9 @@ import (
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/transport"
 	processv1 "sigs.k8s.io/agent-sandbox/core/api/process/v1"
 )
+
+// maxMessage is what is read of an answer, in bytes: enough to tell one that is too large from a daemon that has too much to do.
+const maxMessage = 2 * guest.MaxRunResponse
 
 // Ports are those of the daemon.
 type Ports struct {
@@ -38,7 +40,7 @@ func New(caller *transport.Caller, conn grpc.ClientConnInterface, route *transpo
 
 // Run has a command run to its end. It is split as a shell does, without one.
 func (r *Runtime) Run(ctx context.Context, command string, attempts transport.Attempts) (guest.Result, error) {
-	args, err := shlex.Split(command)
+	args, err := shellquote.Split(command)
 	if err != nil {
 		return guest.Result{}, fmt.Errorf("splitting the command into words: %w", err)
 	}
@@ -53,7 +55,7 @@ func (r *Runtime) Run(ctx context.Context, command string, attempts transport.At
 		case ctx.Err() != nil:
 			return guest.Result{}, fmt.Errorf("running a command: %w", context.Cause(ctx))
 		case status.Code(err) != codes.Unavailable:
-			return guest.Result{}, fmt.Errorf("running a command: %w", told(err))
+			return guest.Result{}, fmt.Errorf("running a command: %w", err)
 		case attempt >= attempts.Max && attempts.Max > 1:
 			return guest.Result{}, fmt.Errorf("running a command: %w (%d): %w", transport.ErrRetriesExhausted, attempts.Max, err)
 		case attempt >= attempts.Max:
@@ -70,9 +72,16 @@ func (r *Runtime) execute(ctx context.Context, id string, request *processv1.Exe
 	if err != nil {
 		return guest.Result{}, err
 	}
-	answer, err := r.processes.Execute(ctx, request, grpc.MaxCallRecvMsgSize(guest.MaxRunResponse))
+	answer, err := r.processes.Execute(ctx, request, grpc.MaxCallRecvMsgSize(maxMessage))
+	if status.Code(err) == codes.Unavailable {
+		// Perhaps the Pod was replaced. The command may have run, so that is for the next one.
+		r.route.LeaveToRouter()
+	}
 	if err != nil {
 		return guest.Result{}, err
+	}
+	if len(answer.GetStdout())+len(answer.GetStderr()) > guest.MaxRunResponse {
+		return guest.Result{}, guest.TooLarge("the output of the command", guest.MaxRunResponse)
 	}
 	return guest.Result{Stdout: string(answer.GetStdout()), Stderr: string(answer.GetStderr()), ExitCode: int(answer.GetExitCode())}, nil
 }
@@ -88,12 +97,4 @@ func (r *Runtime) addressed(ctx context.Context, id string) (context.Context, er
 		carried.Append(key, values...)
 	}
 	return metadata.NewOutgoingContext(ctx, carried), nil
-}
-
-// told gives the refusals of the daemon their place among our errors.
-func told(err error) error {
-	if status.Code(err) == codes.ResourceExhausted {
-		return errors.Join(guest.ErrTooLarge, err)
-	}
-	return err
 }

@@ -47,17 +47,21 @@ type Call struct {
 	Path   string
 	Query  url.Values
 	Header http.Header
-	// Body is none if nil.
-	Body Body
+	Body   Body
 	Attempts
 }
 
-// Body makes a body anew for each attempt, with its length in bytes, or -1 where that is not known.
-type Body func() (io.Reader, int64)
+// Body is that of a request. The zero value is none.
+type Body struct {
+	// Open makes it anew for each attempt, with its length in bytes, or -1 where that is not known.
+	Open func() (io.Reader, int64)
+	// Once says that it cannot be made anew, so that there is one attempt, whatever is allowed.
+	Once bool
+}
 
 // Attempts say how often a request may be sent.
 type Attempts struct {
-	// Max is how often at most; more than once needs a Body that can be made anew.
+	// Max is how often at most.
 	Max int
 	// Timeout bounds how long each of several attempts may take until the answer's headers are there; 0 means no bound.
 	Timeout time.Duration
@@ -67,6 +71,9 @@ type Attempts struct {
 // that is none, ErrRetriesExhausted beside the last failure after several attempts, and the cause of the context's end.
 func (c *Caller) Do(ctx context.Context, call Call) (*http.Response, error) {
 	backoff := Backoff()
+	if call.Body.Once {
+		call.Max = 1
+	}
 	requestID := NewRequestID()
 	for attempt := 1; ; attempt++ {
 		answer, err := c.attempt(ctx, call, requestID)
@@ -76,7 +83,7 @@ func (c *Caller) Do(ctx context.Context, call Call) (*http.Response, error) {
 			return answer, nil
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%s %s: %w", call.Method, call.Path, context.Cause(ctx))
-		case errors.As(err, &answered) && answered.neverArrived() && c.route.leaveToRouter():
+		case errors.As(err, &answered) && answered.neverArrived() && c.route.LeaveToRouter() && !call.Body.Once:
 			attempt-- // the router has the next one to itself
 			continue
 		case answered != nil && !answered.passing():
@@ -153,8 +160,8 @@ func (c *Caller) send(ctx context.Context, call Call, requestID string) (*http.R
 	}
 	var content io.Reader = http.NoBody
 	var length int64
-	if call.Body != nil {
-		content, length = call.Body()
+	if call.Body.Open != nil {
+		content, length = call.Body.Open()
 	}
 	target := c.route.Base(call.Port)
 	request, err := http.NewRequestWithContext(ctx, call.Method, target.String(), content)

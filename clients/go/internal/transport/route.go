@@ -31,6 +31,9 @@ const (
 	HeaderRequestID = "X-Request-ID"
 )
 
+// unlimited is what routers are told of a call without a deadline, or they would end it by their own.
+const unlimited = 24 * time.Hour
+
 // Route is the way to one sandbox. It is safe for concurrent use.
 type Route struct {
 	// Base is where requests for a port of the sandbox's Pod go.
@@ -64,10 +67,11 @@ func NewRequestID() string {
 func (r *Route) Headers(ctx context.Context, port int, requestID string) (http.Header, error) {
 	headers := http.Header{}
 	headers.Set(HeaderRequestID, requestID)
+	left := unlimited
 	if deadline, limited := ctx.Deadline(); limited {
-		left := max(deadline.Sub(r.Clock.Now()), 0)
-		headers.Set(HeaderTimeout, strconv.FormatInt(int64((left+time.Second-1)/time.Second), 10))
+		left = max(deadline.Sub(r.Clock.Now()), time.Second)
 	}
+	headers.Set(HeaderTimeout, strconv.FormatInt(int64((left+time.Second-1)/time.Second), 10))
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(headers))
 	if r.Router == nil {
 		return headers, nil
@@ -92,7 +96,7 @@ func (r *Route) hasPodIP() bool {
 	return r.Router != nil && r.Router.PodIP != "" && !r.misleads.Load()
 }
 
-// leaveToRouter drops the Pod's address, as one that leads nowhere any more. It is false if there was none to drop.
-func (r *Route) leaveToRouter() bool {
+// LeaveToRouter drops the Pod's address, as one that leads nowhere any more. It is false if there was none to drop.
+func (r *Route) LeaveToRouter() bool {
 	return r.hasPodIP() && r.misleads.CompareAndSwap(false, true)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,9 +27,11 @@ func options(server *tunneltest.Server) tunnel.Options {
 	return tunnel.Options{Config: &rest.Config{Host: server.URL}, Namespace: "team", Pod: "box", Ports: []string{"0:8080", ":9090"}}
 }
 
+func address(port uint16) string { return net.JoinHostPort(tunnel.Loopback, strconv.Itoa(int(port))) }
+
 func read(t *testing.T, port uint16) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", fmt.Sprintf("%s:%d", tunnel.Loopback, port))
+	conn, err := net.Dial("tcp", address(port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +82,7 @@ func TestAClosedTunnelHasNoError(t *testing.T) {
 	if err := opened.Err(); err != nil {
 		t.Error(err)
 	}
-	if conn, err := net.Dial("tcp", fmt.Sprintf("%s:%d", tunnel.Loopback, port)); err == nil {
+	if conn, err := net.Dial("tcp", address(port)); err == nil {
 		_ = conn.Close()
 		t.Error("the port is still open")
 	}
