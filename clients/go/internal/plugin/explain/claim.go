@@ -107,6 +107,8 @@ func claimUnbound(s Seen, tell func(Severity, Cause, string) Finding) []Finding 
 			findings = append(findings, worrying(Pool(s.withoutMember()))...)
 		}
 		return findings
+	case extensionsv1beta1.ReasonSandboxExpired:
+		return one(tell(Note, Expired, "Its Sandbox expired by a time of its own").next(describe))
 	case sandboxv1beta1.ReasonInvalidConfiguration:
 		return one(tell(Stuck, InvalidSpec, "The API server finds its Sandbox invalid; nothing is tried until claim or template change").
 			next(s.kubectl("edit sandboxclaim %s", s.Claim.Name), s.kubectl("get sandboxtemplates -o yaml")))

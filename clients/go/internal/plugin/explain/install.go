@@ -46,7 +46,12 @@ func Controllers(now time.Time, controllers []Controller) []Finding {
 
 func (c Controller) explain(now time.Time) []Finding {
 	if len(c.Missing) > 0 {
-		return one(found(Stuck, CRDNotInstalled, "It is not installed here").because("the cluster does not know %s", strings.Join(c.Missing, ", ")).
+		severity := Stuck
+		if c.Name == ExtensionsController && c.Deployment == nil {
+			// Sandboxes do without.
+			severity = Note
+		}
+		return one(found(severity, CRDNotInstalled, "It is not installed here").because("the cluster does not know %s", strings.Join(c.Missing, ", ")).
 			next("kubectl get crds", "kubectl -n "+SystemNamespace+" get deployments"))
 	}
 	if c.leads(now) {
