@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
 )
 
@@ -30,8 +32,10 @@ type Options struct {
 	Ports []string
 	// Addresses to listen on; none means Loopback.
 	Addresses []string
-	// Out is told of each port and connection, ErrOut of connections that fail; nil means nobody.
+	// Out is told of each port and connection, ErrOut of ports that cannot be had; nil means nobody.
 	Out, ErrOut io.Writer
+	// Logger is told of connections that fail. The zero value discards it.
+	Logger logr.Logger
 }
 
 // Tunnel forwards ports until it is closed or dies. It is safe for concurrent use.
@@ -45,7 +49,7 @@ type Tunnel struct {
 
 // Open returns once the local ports accept connections. The end of ctx ends the attempt, not the tunnel after it: Close does that.
 func Open(ctx context.Context, o Options) (*Tunnel, error) {
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	life, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), o.Logger))
 	ready := make(chan struct{})
 	forwarder, err := newForwarder(ctx, life, o, ready)
 	if err != nil {

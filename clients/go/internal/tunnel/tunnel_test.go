@@ -10,14 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/tunnel"
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/tunnel/tunneltest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // greet answers a connection with the port that it was for.
 func greet(port string, stream io.ReadWriteCloser) {

@@ -30,10 +30,11 @@ type Server struct {
 	// Hang is called when it is asked, and then it never answers.
 	Hang func()
 
-	done  chan struct{}
-	mu    sync.Mutex
-	path  string
-	conns []httpstream.Connection
+	done   chan struct{}
+	mu     sync.Mutex
+	path   string
+	opened int
+	conns  []httpstream.Connection
 }
 
 // Start serves on a loopback port until the test ends.
@@ -55,6 +56,13 @@ func (s *Server) Path() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.path
+}
+
+// Opened is how many connections there were.
+func (s *Server) Opened() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
 }
 
 // Cut ends all connections, as the death of a node does.
@@ -112,6 +120,7 @@ func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request) {
 func (s *Server) hold(conn httpstream.Connection) {
 	s.mu.Lock()
 	s.conns = append(s.conns, conn)
+	s.opened++
 	s.mu.Unlock()
 	<-conn.CloseChan()
 }
