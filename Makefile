@@ -56,6 +56,10 @@ demo: render build ## Show what sandboxes are, on a local control plane. ARGS=".
 	@go build -o $(BIN)/demo ./test/cmd/demo
 	@$(BIN)/demo $(ARGS)
 
+.PHONY: plugin
+plugin: ## Build bin/kubectl-sandbox, the plugin of kubectl: with bin/ in PATH, `kubectl sandbox` finds it.
+	go build -ldflags "-s -w" -o $(BIN)/kubectl-sandbox ./clients/go/cmd/kubectl-sandbox
+
 .PHONY: preflight
 preflight: ## Tell what stands in the way of installing this on your cluster. ARGS="..." goes to preflight (ARGS=--help).
 	@go build -o $(BIN)/preflight ./release/cmd/preflight
@@ -120,9 +124,10 @@ race-warning:
 ##@ Change
 
 .PHONY: generate
-generate: $(GENERATORS) ## Write deepcopy functions, CRDs and roles, the code of gRPC APIs, what the Helm chart takes of them, and the tables of docs/.
+generate: $(GENERATORS) ## Write deepcopy functions, CRDs and roles, the code of gRPC APIs, what the Helm chart takes of them, and the tables and screens of docs/.
 	go run ./release/cmd/generate
 	go run ./test/cmd/reference
+	cd clients/go && go test -count=1 ./internal/plugin/screen -run TestTheScreensOfTheDocument -update
 
 .PHONY: golden
 golden: ## Accept the rendered assets as the golden copies in release/testdata.
@@ -143,7 +148,7 @@ tidy: ## Tidy every go.mod.
 TIDY_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE) $(TOOL_MODULE),"tidy $(module)=cd $(module) && GOWORK=off go mod tidy -diff")
 BUILD_STEPS = $(foreach module,$(MODULES) $(HELM_MODULE),"build $(module)=cd $(module) && GOWORK=off go build ./... && GOWORK=off go vet ./...")
 GENERATED := ':(glob)**/zz_generated.*.go' ':(glob)**/*.pb.go' ':(glob)kustomize/base/*/crd/*_*.yaml' ':(glob)kustomize/base/*/rbac/role.yaml' \
-  ':(glob)release/chart/files/**' release/chart/README.md docs/api.md docs/configuration.md docs/metrics.md
+  ':(glob)release/chart/files/**' release/chart/README.md docs/api.md docs/configuration.md docs/metrics.md docs/kubectl-plugin.md
 
 # One run over all modules reads their common dependencies once.
 .PHONY: lint
