@@ -14,7 +14,7 @@ import (
 type Build struct {
 	// Root is the repository's.
 	Root string
-	// Controller is CoreController or ExtensionsController; empty: CoreController.
+	// Controller is CoreController, ExtensionsController or Router; empty: CoreController.
 	Controller string
 	// Out is the directory to build into; empty: bin/ below Root.
 	Out string
@@ -57,8 +57,10 @@ func sourceOf(controller string) (string, error) {
 		return "./core/cmd/controller", nil
 	case ExtensionsController:
 		return "./extensions/cmd/controller", nil
+	case Router:
+		return "./core/cmd/router", nil
 	}
-	return "", fmt.Errorf("there is no controller %q to build: choose %s or %s", controller, CoreController, ExtensionsController)
+	return "", fmt.Errorf("there is no controller %q to build: choose %s, %s or %s", controller, CoreController, ExtensionsController, Router)
 }
 
 // ldflags gives the binary its identity; without git it gets the one of a development build.

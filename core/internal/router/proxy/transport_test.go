@@ -124,7 +124,7 @@ func TestWhichFailuresAreTriedAgain(t *testing.T) {
 			x.wanted.Sandbox.Name, x.wanted.Sandbox.Namespace, x.wanted.Port = "box", "default", 80
 			x.endpoint, _ = at(here).Resolve(t.Context(), x.wanted)
 			request := r.request(t, http.MethodPost, "/", strings.NewReader("body"))
-			_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock))) //nolint:bodyclose // There is no answer.
+			_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock, func() {}))) //nolint:bodyclose // There is no answer.
 			x.end()
 			if err == nil {
 				t.Fatal("no error")
@@ -144,7 +144,7 @@ func TestAClientThatLeavesEndsTheRetries(t *testing.T) {
 	x := &exchange{}
 	x.endpoint, _ = at(here).Resolve(t.Context(), x.wanted)
 	request := r.request(t, http.MethodPost, "/", strings.NewReader("body")).WithContext(ctx)
-	_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock))) //nolint:bodyclose // There is no answer.
+	_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock, func() {}))) //nolint:bodyclose // There is no answer.
 	x.end()
 	if told := answerFor(context.Cause(ctx), "box"); told.status != statusClientGone {
 		t.Errorf("%v, and the status is %d", err, told.status)
