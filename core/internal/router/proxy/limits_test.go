@@ -143,6 +143,8 @@ func TestWhatGoesToAPodThatIsGoneEnds(t *testing.T) {
 			echo(writer, request)
 			return
 		}
+		// A server notices that its client has gone once it has read what the client said.
+		_, _ = io.Copy(io.Discard, request.Body)
 		close(waits)
 		<-request.Context().Done()
 	}))
