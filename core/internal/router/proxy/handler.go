@@ -71,6 +71,8 @@ func (h *Handler) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 		h.tell(out, x, err)
 		return
 	}
+	// A sandbox may answer while it is still told something; by default the rest of that would be thrown away. HTTP/2 does so by itself.
+	_ = http.NewResponseController(out).EnableFullDuplex()
 	ctx := x.begin(request, h.options, h.clock, func() { stopReading(out, request) })
 	h.proxy.ServeHTTP(out, request.WithContext(ctx))
 }
