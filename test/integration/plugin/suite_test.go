@@ -74,7 +74,7 @@ func runOnServer(m *testing.M, dir string) (code int, err error) {
 		return 0, err
 	}
 	for _, name := range []string{install.CoreController, install.ExtensionsController} {
-		binary, err := install.BuildController(ctx, install.Build{Root: root, Controller: name, Out: dir})
+		binary, err := install.BuildProgram(ctx, install.Build{Root: root, Program: name, Out: dir})
 		if err != nil {
 			return 0, err
 		}

@@ -17,7 +17,7 @@ const Sandboxd = "sandboxd"
 type Build struct {
 	// Root is the repository's.
 	Root string
-	// Program is CoreController, ExtensionsController or Sandboxd; empty: CoreController.
+	// Program is CoreController, ExtensionsController, Router or Sandboxd; empty: CoreController.
 	Program string
 	// Out is the directory to build into; empty: bin/ below Root.
 	Out string
@@ -60,10 +60,12 @@ func sourceOf(program string) (string, error) {
 		return "./core/cmd/controller", nil
 	case ExtensionsController:
 		return "./extensions/cmd/controller", nil
+	case Router:
+		return "./core/cmd/router", nil
 	case Sandboxd:
 		return "./core/cmd/sandboxd", nil
 	}
-	return "", fmt.Errorf("there is no program %q to build: choose %s, %s or %s", program, CoreController, ExtensionsController, Sandboxd)
+	return "", fmt.Errorf("there is no program %q to build: choose %s, %s, %s or %s", program, CoreController, ExtensionsController, Router, Sandboxd)
 }
 
 // ldflags gives the binary its identity; without git it gets the one of a development build.

@@ -27,6 +27,8 @@ const (
 	ExtensionsController = "agent-sandbox-extensions-controller"
 	// ExtensionsLease is held by the replica of that controller that works.
 	ExtensionsLease = ExtensionsController + leaseSuffix
+	// Router is the ServiceAccount of the router, which runs like a controller and needs no Lease.
+	Router = "sandbox-router"
 
 	leaseSuffix = ".agents.x-k8s.io"
 )
@@ -84,6 +86,7 @@ type Controller struct {
 	process       *process
 	log           *tail
 	health, serve string // addresses of probes and metrics
+	route         string // where a router takes requests
 }
 
 // StartController runs a controller binary as a local process under its rendered role: it knows the cluster only by a
@@ -121,7 +124,7 @@ func StartController(ctx context.Context, config *rest.Config, o ControllerOptio
 func launch(ctx context.Context, o ControllerOptions, kubeconfig string, cleanUp func() error) (*Controller, error) {
 	held := ports.NewSet()
 	defer held.Close()
-	var addresses [2]string
+	var addresses [3]string
 	for i := range addresses {
 		port, err := held.HoldFree(fmt.Sprint(i))
 		if err != nil {
@@ -133,16 +136,22 @@ func launch(ctx context.Context, o ControllerOptions, kubeconfig string, cleanUp
 		"--kubeconfig=" + kubeconfig,
 		"--health-probe-bind-address=" + addresses[0],
 		"--metrics-bind-address=" + addresses[1],
-		"--leader-elect=true",
-		"--leader-election-namespace=" + o.Namespace,
-	}, o.Args...)
+	}, o.own(addresses[2])...)
 	held.Close()
 	log := &tail{to: o.Log}
 	p, err := start(ctx, o.Binary, args, log, cleanUp)
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{process: p, log: log, health: addresses[0], serve: addresses[1]}, nil
+	return &Controller{process: p, log: log, health: addresses[0], serve: addresses[1], route: addresses[2]}, nil
+}
+
+// own are the arguments that not every program has, and those of the caller.
+func (o ControllerOptions) own(route string) []string {
+	if o.ServiceAccount == Router {
+		return append([]string{"--http-bind-address=" + route}, o.Args...)
+	}
+	return append([]string{"--leader-elect=true", "--leader-election-namespace=" + o.Namespace}, o.Args...)
 }
 
 func (c *Controller) awaitReady(ctx context.Context, timeout time.Duration) error {
@@ -214,6 +223,9 @@ func (c *Controller) HeapURL() string { return "http://" + c.serve + "/debug/ppr
 
 // HealthURL is where the liveness probe is served.
 func (c *Controller) HealthURL() string { return "http://" + c.health + "/healthz" }
+
+// RouteURL is where a router takes requests.
+func (c *Controller) RouteURL() string { return "http://" + c.route }
 
 // ReadyURL is where the readiness probe is served.
 func (c *Controller) ReadyURL() string { return "http://" + c.health + "/readyz" }

@@ -125,7 +125,7 @@ func (f *flags) traced(ctx context.Context, handler *proxy.Handler, log logr.Log
 }
 
 func (f *flags) certificates(registry prometheus.Registerer, log logr.Logger) (*serve.Certificates, error) {
-	if !f.serving.isSecure() {
+	if !isServed(f.serving.https) {
 		return nil, serve.RegisterReloads(registry)
 	}
 	files := serve.CertificateFiles{Certificate: f.serving.cert, Key: f.serving.key, ClientAuth: clientAuths()[f.serving.mtls]}
@@ -152,7 +152,7 @@ func (f *flags) listen(registry *prometheus.Registry, certificates *serve.Certif
 		{httpFlag, f.serving.http, &options.Plain}, {httpsFlag, f.serving.https, &options.Secure},
 		{metricsFlag, f.metrics, &options.Metrics}, {healthFlag, f.health, &options.Health},
 	} {
-		if each.address == "" || each.address == "0" {
+		if !isServed(each.address) {
 			continue
 		}
 		listener, err := net.Listen("tcp", each.address)

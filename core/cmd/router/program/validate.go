@@ -65,19 +65,19 @@ func (s servingFlags) validate() error {
 	}
 	_, known := clientAuths()[s.mtls]
 	switch {
-	case s.http == "0" && !s.isSecure():
+	case !isServed(s.http) && !isServed(s.https):
 		return app.OutOfBounds(httpFlag, s.http, "needs --"+httpsFlag+": nothing would be served otherwise")
-	case s.isSecure() && s.cert == "":
+	case isServed(s.https) && s.cert == "":
 		return app.OutOfBounds(certFlag, `""`, "must name a file, since --"+httpsFlag+" is set")
-	case s.isSecure() && s.key == "":
+	case isServed(s.https) && s.key == "":
 		return app.OutOfBounds(keyFlag, `""`, "must name a file, since --"+httpsFlag+" is set")
 	case !known:
 		return app.OutOfBounds(mtlsFlag, s.mtls, "must be one of "+choices(clientAuths()))
-	case s.mtls != mtlsOff && !s.isSecure():
+	case s.mtls != mtlsOff && !isServed(s.https):
 		return app.OutOfBounds(mtlsFlag, s.mtls, "needs --"+httpsFlag)
 	case s.mtls != mtlsOff && s.clientCA == "":
 		return app.OutOfBounds(mtlsFlag, s.mtls, "needs --"+clientCAFlag)
-	case s.mtls == "required" && s.http != "0":
+	case s.mtls == "required" && isServed(s.http):
 		return app.OutOfBounds(mtlsFlag, s.mtls, "needs --"+httpFlag+"=0: clients could do without TLS otherwise")
 	}
 	if err := notNegative(connectionsFlag, s.connections); err != nil {
@@ -86,7 +86,8 @@ func (s servingFlags) validate() error {
 	return app.AboveZero(shutdownFlag, s.shutdown)
 }
 
-func (s servingFlags) isSecure() bool { return s.https != "" && s.https != "0" }
+// isServed says whether an address is one to listen on.
+func isServed(address string) bool { return address != "" && address != "0" }
 
 // plainPrefix is a path of which no character is ever escaped.
 var plainPrefix = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -128,7 +129,7 @@ func (s *ScopedToken) verify(token string) (scope, error) {
 	if err := decoder.Decode(&granted); err != nil || granted.Namespace == "" || granted.Name == "" {
 		return scope{}, bad
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself.
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return scope{}, bad
 	}
 	if !s.clock.Now().Before(time.Unix(granted.Expires, 0)) {

@@ -50,8 +50,8 @@ type limits struct {
 	switched bool
 	// whole and waiting run out when it takes too long; nil: there is none.
 	whole, waiting clock.Timer
-	// leave ends the watch over the life of the Pod.
-	leave func() bool
+	// leave ends the watch over the life of the Pod, and calm that over the reading of the body.
+	leave, calm func() bool
 }
 
 type exchangeKey struct{}
@@ -61,8 +61,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// begin returns the context of the exchange, in which its time runs.
-func (x *exchange) begin(request *http.Request, o Options, c clock.WithDelayedExecution) context.Context {
+// begin returns the context of the exchange, in which its time runs. interrupt is called when the exchange is ended from without.
+func (x *exchange) begin(request *http.Request, o Options, c clock.WithDelayedExecution, interrupt func()) context.Context {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	whole, header := o.Timeout, o.HeaderTimeout
 	if asked, ok := askedTimeout(request.Header.Get(headerTimeout)); ok {
@@ -71,6 +71,7 @@ func (x *exchange) begin(request *http.Request, o Options, c clock.WithDelayedEx
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.clock, x.cancel, x.header, x.inHost = c, cancel, header, request.Host
+	x.calm = context.AfterFunc(ctx, interrupt)
 	if whole > 0 {
 		x.whole = c.AfterFunc(whole, x.runOut)
 	}
@@ -145,6 +146,7 @@ func (l *limits) end() {
 		l.leave()
 	}
 	if l.cancel != nil {
+		l.calm()
 		l.cancel(nil)
 	}
 }

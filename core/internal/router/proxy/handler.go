@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
@@ -70,7 +71,19 @@ func (h *Handler) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 		h.tell(out, x, err)
 		return
 	}
-	h.proxy.ServeHTTP(out, request.WithContext(x.begin(request, h.options, h.clock)))
+	// A sandbox may answer while it is still told something; by default the rest of that would be thrown away. HTTP/2 does so by itself.
+	_ = http.NewResponseController(out).EnableFullDuplex()
+	ctx := x.begin(request, h.options, h.clock, func() { stopReading(out, request) })
+	h.proxy.ServeHTTP(out, request.WithContext(ctx))
+}
+
+// stopReading ends the wait for a body that its client does not send: nothing else would end it.
+func stopReading(out *recorder, request *http.Request) {
+	if request.ContentLength == 0 {
+		return
+	}
+	// A connection that has no deadlines has gone.
+	_ = http.NewResponseController(out).SetReadDeadline(time.Unix(1, 0))
 }
 
 // admit finds the sandbox of a request, and refuses it where it has none or its caller may not.

@@ -53,7 +53,7 @@ func TestHowLongAnExchangeMayTake(t *testing.T) {
 		},
 		"an answer without a length": {backend: func(http.ResponseWriter) {}, timers: -1, wait: 24 * time.Hour, status: http.StatusOK},
 		"an answer of a length that does not come": {
-			backend: func(w http.ResponseWriter) { w.Header().Set("Content-Length", "1000") }, timers: 1, wait: 11 * time.Minute, status: http.StatusOK, cut: true,
+			backend: func(w http.ResponseWriter) { w.Header().Set("Content-Length", "1000") }, timers: 1, wait: 11 * time.Minute, cut: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +99,27 @@ func TestHowLongAnExchangeMayTake(t *testing.T) {
 	}
 }
 
+// A client that stops in the middle of its body keeps nobody waiting.
+func TestABodyThatStopsIsNotWaitedFor(t *testing.T) {
+	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
+	r := slow(fake).route(t, http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) { _, _ = io.Copy(io.Discard, request.Body) }))
+	_, reader := r.dial(t, "POST /upload HTTP/1.1", "Content-Length: 5")
+	testkit.Eventually(t, "the exchange to begin", func() error {
+		if running := fake.Waiters(); running != 1 {
+			return fmt.Errorf("%d timers run, want 1", running)
+		}
+		return nil
+	})
+	fake.Step(11 * time.Minute)
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusGatewayTimeout {
+		t.Errorf("answered %s", response.Status)
+	}
+}
+
 func TestAnUpgradedConnectionOutlivesEveryTimeout(t *testing.T) {
 	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	r := slow(fake).route(t, http.HandlerFunc(echo))
@@ -122,6 +143,8 @@ func TestWhatGoesToAPodThatIsGoneEnds(t *testing.T) {
 			echo(writer, request)
 			return
 		}
+		// A server notices that its client has gone once it has read what the client said.
+		_, _ = io.Copy(io.Discard, request.Body)
 		close(waits)
 		<-request.Context().Done()
 	}))

@@ -114,6 +114,38 @@ func TestABodyStreams(t *testing.T) {
 	}
 }
 
+// A sandbox may answer while it is still told something.
+func TestBothDirectionsStreamAtOnce(t *testing.T) {
+	r := newSetting().route(t, http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		control := http.NewResponseController(writer)
+		_ = control.EnableFullDuplex()
+		lines := bufio.NewReader(request.Body)
+		for line, err := lines.ReadString('\n'); err == nil; line, err = lines.ReadString('\n') {
+			_, _ = io.WriteString(writer, line)
+			_ = control.Flush()
+		}
+	}))
+	connection, reader := r.dial(t, "POST /talk HTTP/1.1", "Transfer-Encoding: chunked")
+	if _, err := io.WriteString(connection, "4\r\none\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	back := bufio.NewReader(response.Body)
+	if line, err := back.ReadString('\n'); err != nil || line != "one\n" {
+		t.Fatalf("%v, got %q", err, line)
+	}
+	if _, err := io.WriteString(connection, "4\r\ntwo\n\r\n0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(back); err != nil || string(rest) != "two\n" {
+		t.Errorf("%v, got %q", err, rest)
+	}
+}
+
 // A9.5: an upgraded connection is relayed; its handshake carries no Origin, which the sandbox would compare with its own host.
 func TestAnUpgradedConnectionIsRelayed(t *testing.T) {
 	origins := make(chan string, 1)

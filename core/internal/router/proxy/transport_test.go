@@ -26,7 +26,9 @@ func TestAConnectionIsTriedAgain(t *testing.T) {
 	where := at(nowhere, nowhere, here)
 	r := newSetting(func(s *setting) { s.resolver = where }).route(t, http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		calls.Add(1)
-		_, _ = io.Copy(writer, request.Body)
+		if all, err := io.ReadAll(request.Body); err == nil {
+			_, _ = writer.Write(all)
+		}
 	}))
 	body := strings.Repeat("all of it ", 100_000)
 	request := r.request(t, http.MethodPost, "/execute", io.NopCloser(strings.NewReader(body)))
@@ -124,7 +126,7 @@ func TestWhichFailuresAreTriedAgain(t *testing.T) {
 			x.wanted.Sandbox.Name, x.wanted.Sandbox.Namespace, x.wanted.Port = "box", "default", 80
 			x.endpoint, _ = at(here).Resolve(t.Context(), x.wanted)
 			request := r.request(t, http.MethodPost, "/", strings.NewReader("body"))
-			_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock))) //nolint:bodyclose // There is no answer.
+			_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock, func() {}))) //nolint:bodyclose // There is no answer.
 			x.end()
 			if err == nil {
 				t.Fatal("no error")
@@ -144,7 +146,7 @@ func TestAClientThatLeavesEndsTheRetries(t *testing.T) {
 	x := &exchange{}
 	x.endpoint, _ = at(here).Resolve(t.Context(), x.wanted)
 	request := r.request(t, http.MethodPost, "/", strings.NewReader("body")).WithContext(ctx)
-	_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock))) //nolint:bodyclose // There is no answer.
+	_, err := r.handler.transport.RoundTrip(request.WithContext(x.begin(request, s.options, s.clock, func() {}))) //nolint:bodyclose // There is no answer.
 	x.end()
 	if told := answerFor(context.Cause(ctx), "box"); told.status != statusClientGone {
 		t.Errorf("%v, and the status is %d", err, told.status)

@@ -18,7 +18,7 @@ type Endpoint struct {
 	// Pod is the UID of the Pod behind it; empty where it is not known.
 	Pod types.UID
 	// Life ends when that Pod is known to be gone.
-	Life context.Context //nolint:containedctx // It is the Pod's, not that of a call.
+	Life context.Context // It is the Pod's, not that of a call.
 }
 
 // Reason is why a sandbox cannot be reached, in a word for metrics.

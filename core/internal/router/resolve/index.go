@@ -40,7 +40,7 @@ type pod struct {
 // history is what all versions of a Pod have in common.
 type history struct {
 	uid  types.UID
-	life context.Context //nolint:containedctx // It is the Pod's, not that of a call.
+	life context.Context // It is the Pod's, not that of a call.
 	end  context.CancelFunc
 	// claimed says that the API server told so, though the label may not.
 	claimed atomic.Bool

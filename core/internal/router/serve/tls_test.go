@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -63,17 +64,26 @@ func write(t *testing.T, file string, content []byte) {
 // shake makes a handshake and returns whom the server says it is.
 func shake(t *testing.T, config *tls.Config, client *tls.Config) (string, error) {
 	t.Helper()
-	near, far := net.Pipe()
-	server := tls.Server(far, config)
+	listener := listen(t)
 	done := make(chan error, 1)
-	go func() { done <- server.HandshakeContext(t.Context()) }()
+	go func() {
+		far, err := listener.Accept()
+		if err == nil {
+			err = errors.Join(tls.Server(far, config).HandshakeContext(t.Context()), far.Close())
+		}
+		done <- err
+	}()
+	near, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	client.InsecureSkipVerify = true //nolint:gosec // The test looks at the certificate itself.
 	connection := tls.Client(near, client)
-	err := connection.HandshakeContext(t.Context())
+	err = connection.HandshakeContext(t.Context())
 	if refused := <-done; err == nil {
 		err = refused
 	}
-	defer func() { _, _ = near.Close(), far.Close() }()
+	defer func() { _, _ = near.Close(), listener.Close() }()
 	if err != nil {
 		return "", err
 	}
