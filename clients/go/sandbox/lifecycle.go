@@ -11,9 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/claims"
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 )
 
 // Suspend stops the sandbox and keeps its disks, and returns once its Pod is gone. The connection is given up; Resume makes a new one.
