@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,19 +51,20 @@ func TestAPathIsSentAsItIs(t *testing.T) {
 }
 
 func TestAnAttemptThatTakesTooLongIsGivenUp(t *testing.T) {
-	attempts := 0
+	var attempts atomic.Int32
 	caller := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		attempts++
-		if attempts == 1 {
+		if attempts.Add(1) == 1 {
 			<-r.Context().Done()
 		}
 	})
-	answer, err := caller.Do(t.Context(), transport.Call{Method: http.MethodGet, Path: "/", Attempts: transport.Attempts{Max: 2, Timeout: 50 * time.Millisecond}})
+	// More than two, since a machine that has much to do may be too slow for the second.
+	many := transport.Attempts{Max: 50, Timeout: 100 * time.Millisecond}
+	answer, err := caller.Do(t.Context(), transport.Call{Method: http.MethodGet, Path: "/", Attempts: many})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := answer.Body.Close(); err != nil || attempts != 2 {
-		t.Errorf("%d attempts, %v", attempts, err)
+	if err := answer.Body.Close(); err != nil || attempts.Load() < 2 {
+		t.Errorf("%d attempts, %v", attempts.Load(), err)
 	}
 }
 
@@ -74,8 +76,8 @@ func TestABodyMayTakeLongerThanAnAttempt(t *testing.T) {
 		<-proceed
 		_, _ = io.WriteString(w, "late") // likewise
 	})
-	const limit = 50 * time.Millisecond
-	answer, err := caller.Do(t.Context(), transport.Call{Method: http.MethodGet, Path: "/", Attempts: transport.Attempts{Max: 2, Timeout: limit}})
+	const limit = 200 * time.Millisecond
+	answer, err := caller.Do(t.Context(), transport.Call{Method: http.MethodGet, Path: "/", Attempts: transport.Attempts{Max: 50, Timeout: limit}})
 	if err != nil {
 		t.Fatal(err)
 	}
