@@ -245,7 +245,10 @@ func TestAnswersThatAreTooLargeAreRefused(t *testing.T) {
 	c, g := newCluster(t), newGuest(t)
 	sb := mustCreate(t, newClient(t, c, g, func(o *sandbox.Options) { o.MaxDownloadSize, o.MaxUploadSize = 10, 10 }))
 	size := 0
-	g.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+	g.answer = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			w.Header().Set("Content-Length", strconv.Itoa(size))
+		}
 		_, _ = w.Write(bytes.Repeat([]byte(" "), size)) // the client may have enough
 		return true
 	}
@@ -253,9 +256,9 @@ func TestAnswersThatAreTooLargeAreRefused(t *testing.T) {
 		size int
 		call func() error
 	}{
-		"a command's output": {16<<20 + 1, func() error { _, err := sb.Run(t.Context(), "true"); return err }},
-		"a listing":          {8<<20 + 1, func() error { _, err := sb.List(t.Context(), "."); return err }},
-		"a file":             {11, func() error { _, err := sb.Read(t.Context(), "a"); return err }},
+		"a command's output, which says how long it is": {16<<20 + 1, func() error { _, err := sb.Run(t.Context(), "true"); return err }},
+		"a listing": {8<<20 + 1, func() error { _, err := sb.List(t.Context(), "."); return err }},
+		"a file":    {11, func() error { _, err := sb.Read(t.Context(), "a"); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size = test.size

@@ -127,7 +127,7 @@ func (c *Client) GetSandbox(ctx context.Context, claim, namespace string) (*Sand
 // handOut opens a sandbox for a caller, who may be one of several for the same.
 func (c *Client) handOut(ctx context.Context, sb *Sandbox, wanted *request) (*Sandbox, error) {
 	err := sb.openFor(ctx, wanted)
-	if err != nil && !(wanted == nil && errors.Is(err, errSuspended)) {
+	if err != nil && (wanted != nil || !errors.Is(err, errSuspended)) {
 		c.tracked.settle(sb)
 		return nil, err
 	}

@@ -20,12 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/leaktest"
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/tunnel/tunneltest"
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 func TestASandboxIsClaimedUsedAndGivenBack(t *testing.T) {

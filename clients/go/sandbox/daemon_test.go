@@ -18,10 +18,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	processv1 "sigs.k8s.io/agent-sandbox/core/api/process/v1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/leaktest"
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
+	processv1 "sigs.k8s.io/agent-sandbox/core/api/process/v1"
 )
 
 // daemon serves the API of processes over real gRPC: its one program says what it was given, and repeats its input until that ends.

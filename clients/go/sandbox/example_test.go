@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 // The functions from here to the test are shown in docs/go-sdk.md, as they stand.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -196,7 +197,7 @@ type file struct {
 // Read implements io.Reader.
 func (f *file) Read(into []byte) (int, error) {
 	n, err := f.body.Read(into)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = failed(f.ctx, f.over, err)
 	}
 	return n, err

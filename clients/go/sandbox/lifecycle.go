@@ -11,9 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/claims"
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 )
 
 // Suspend stops the sandbox and keeps its disks, and returns once its Pod is gone. The connection is given up; Resume makes a new one.
@@ -87,7 +86,7 @@ func (s *Sandbox) Renew(ctx context.Context, lifetime time.Duration) (err error)
 		return err
 	}
 	_, err = s.client.cluster.Claims(key.Namespace).Patch(ctx, key.ClaimName, types.MergePatchType, patch, metav1.PatchOptions{})
-	return s.replaced("renewing claim "+key.String(), err)
+	return replaced("renewing claim "+key.String(), err)
 }
 
 // setMode has the Sandbox run or be suspended. It touches no other of its name.
@@ -101,7 +100,7 @@ func (s *Sandbox) setMode(ctx context.Context, mode sandboxv1beta1.OperatingMode
 		return nil, err
 	}
 	patched, err := s.client.cluster.Sandboxes(key.Namespace).Patch(ctx, to.name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return patched, s.replaced(fmt.Sprintf("setting Sandbox %s/%s to %s", key.Namespace, to.name, mode), err)
+	return patched, replaced(fmt.Sprintf("setting Sandbox %s/%s to %s", key.Namespace, to.name, mode), err)
 }
 
 // patchOf changes the spec of the object of that UID, and of no other.
@@ -114,7 +113,7 @@ func patchOf(uid types.UID, spec map[string]any) ([]byte, error) {
 }
 
 // replaced tells that an object is gone, or another of its name is there: the API server refuses a patch with another UID.
-func (s *Sandbox) replaced(what string, err error) error {
+func replaced(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil

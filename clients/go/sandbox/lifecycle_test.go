@@ -9,11 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/leaktest"
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 // obey does once what the controller does when the mode of a Sandbox is set.

@@ -66,8 +66,8 @@ func (l *link) died() error {
 }
 
 func (l *link) close() {
-	for _, close := range l.closers {
-		close()
+	for _, end := range l.closers {
+		end()
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *Client) processes(to way, carrier http.RoundTripper) (*grpc.ClientConn,
 	target := to.base(c.options.SandboxdGRPCPort)
 	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 	plain, _ := carrier.(*http.Transport)
-	host := target.Host
+	host := withPort(target, "80")
 	if target.Scheme == "https" {
 		config := &tls.Config{MinVersion: tls.VersionTLS12}
 		if plain.TLSClientConfig != nil {

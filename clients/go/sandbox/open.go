@@ -9,9 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/claims"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 // openFor opens it for a caller who asked for it, unless another did already: then it is made sure that it is there, and what was asked

@@ -39,11 +39,11 @@ type registry struct {
 func newRegistry() *registry { return &registry{known: map[Key]*Sandbox{}} }
 
 // loadOrStore returns the Sandbox of a key; where there is none it makes one, which nobody else has.
-func (r *registry) loadOrStore(key Key, make func(Key) *Sandbox) *Sandbox {
+func (r *registry) loadOrStore(key Key, create func(Key) *Sandbox) *Sandbox {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known[key] == nil {
-		r.known[key] = make(key)
+		r.known[key] = create(key)
 	}
 	return r.known[key]
 }

@@ -17,12 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
-	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/apitest"
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/leaktest"
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
+	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
 const (

@@ -10,10 +10,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
-
-	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
 )
 
 func TestTracesCarryTheProgramAlone(t *testing.T) {

@@ -105,12 +105,16 @@ func (c *Caller) Ask(ctx context.Context, call Call, limit int64, into any) erro
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
+	tooLarge := guest.TooLarge("the answer to "+call.Method+" "+call.Path, limit)
+	if answer.ContentLength > limit {
+		return tooLarge
+	}
 	content, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s %s: reading the answer: %w", call.Method, call.Path, cause(ctx, err))
 	case int64(len(content)) > limit:
-		return guest.TooLarge("the answer to "+call.Method+" "+call.Path, limit)
+		return tooLarge
 	}
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("%s %s: reading the answer: %w", call.Method, call.Path, err)
