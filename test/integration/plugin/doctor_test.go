@@ -141,7 +141,9 @@ func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
 	fixture.Must(t, user, &corev1.Pod{ObjectMeta: fixture.Named(namespace, "box")}, await.Exists[*corev1.Pod]())
 
 	said, _ := diagnose(t, namespace, "box", "--as=jane")
-	if !slices.ContainsFunc(said, func(d diagnosis) bool { return d.Severity == "unknown" && strings.Contains(d.Why, `cannot list resource "pods"`) }) {
+	if !slices.ContainsFunc(said, func(d diagnosis) bool {
+		return d.Severity == "unknown" && strings.Contains(d.Why, `cannot list resource "pods"`)
+	}) {
 		t.Errorf("it does not say that it may not read Pods: %+v", said)
 	}
 	// Waiting does with less, too.
