@@ -108,7 +108,7 @@ func TestAWaitEndsWithAReason(t *testing.T) {
 			[]string{"claim", "lost", "--pool=nowhere", "--timeout=2s"}, 3, []string{`timed out after 2s: Its pool "nowhere" does not exist`},
 		},
 		"a Pod that can never be": {
-			[]string{"create", "bad", "--image=a", "--env=A=1", "--disk=d=1Gi:/a", "--disk=d=1Gi:/b"}, 1, []string{"creating sandbox/bad"},
+			[]string{"create", "bad", "--image=a", "--env=A=1", "--disk=d=1Gi:/a", "--disk=d=1Gi:/b"}, 1, []string{"waiting for sandbox/bad to be ready: "},
 		},
 		"a wait that is not wanted":         {[]string{"create", "later", "--image=a", "--wait=false"}, 0, []string{"later created"}},
 		"nothing, which is only shown":      {[]string{"create", "never", "--image=a", "--dry-run=client", "-o", "name"}, 0, []string{"sandbox.agents.x-k8s.io/never"}},

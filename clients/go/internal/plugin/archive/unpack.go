@@ -12,13 +12,17 @@ import (
 	"strings"
 )
 
-// ErrUnsafe : the stream has something that it would have no business with.
-var ErrUnsafe = errors.New("unsafe name in what the container sends")
+var (
+	// ErrUnsafe : the stream has something that it would have no business with.
+	ErrUnsafe = errors.New("unsafe name in what the container sends")
+	// ErrNothing : the stream is empty.
+	ErrNothing = errors.New("the container sent nothing")
+)
 
 // Unpack reads a tar stream of one file or directory, called from in it, and writes that as to, a name in root. Names that are absolute,
 // lead upwards, or are not below from end it with ErrUnsafe. Links are left out, since they can lead anywhere, and so is what is neither
 // file nor directory. The root keeps links that are there already from leading out of it. Modes are taken over but for setuid, setgid
-// and sticky bits.
+// and sticky bits. An empty stream is ErrNothing.
 func Unpack(r io.Reader, root *os.Root, from, to string, skipped Skipped) error {
 	stream := tar.NewReader(r)
 	entries := 0
@@ -40,7 +44,7 @@ func Unpack(r io.Reader, root *os.Root, from, to string, skipped Skipped) error 
 		entries++
 	}
 	if entries == 0 {
-		return errors.New("the container sent nothing")
+		return ErrNothing
 	}
 	return nil
 }

@@ -105,12 +105,11 @@ func (t *turn) follow(ctx context.Context, of source, failed func(error)) {
 }
 
 // changed has the object looked at again. Changes that come meanwhile are one.
-func (t *turn) changed() error {
+func (t *turn) changed() {
 	select {
 	case t.changes <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 func (t *turn) fail(err error) {

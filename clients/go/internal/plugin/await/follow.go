@@ -18,9 +18,9 @@ type source struct {
 	selector  fields.Selector
 }
 
-// follow calls changed once it has a list, and again with each change, until ctx ends or changed returns an error. A watch that ends, as
-// they do now and then, is begun anew.
-func follow(ctx context.Context, api client.WithWatch, of source, changed func() error) error {
+// follow calls changed once it has a list, and again with each change, until ctx ends. A watch that ends, as they do now and then, is
+// begun anew.
+func follow(ctx context.Context, api client.WithWatch, of source, changed func()) error {
 	for {
 		list, ok := of.list.DeepCopyObject().(client.ObjectList)
 		if !ok {
@@ -30,9 +30,7 @@ func follow(ctx context.Context, api client.WithWatch, of source, changed func()
 		if err := api.List(ctx, list, only); err != nil {
 			return fmt.Errorf("listing as %T: %w", list, err)
 		}
-		if err := changed(); err != nil {
-			return err
-		}
+		changed()
 		only.Raw = &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}
 		events, err := api.Watch(ctx, list, only)
 		if err != nil {
@@ -47,7 +45,7 @@ func follow(ctx context.Context, api client.WithWatch, of source, changed func()
 }
 
 // drain calls changed with each event until the watch ends by itself, which is no error.
-func drain(ctx context.Context, events watch.Interface, changed func() error) error {
+func drain(ctx context.Context, events watch.Interface, changed func()) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -59,9 +57,7 @@ func drain(ctx context.Context, events watch.Interface, changed func() error) er
 			if event.Type == watch.Error {
 				return watchError(apierrors.FromObject(event.Object))
 			}
-			if err := changed(); err != nil {
-				return err
-			}
+			changed()
 		}
 	}
 }

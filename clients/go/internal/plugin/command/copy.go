@@ -47,10 +47,11 @@ What comes out of a Sandbox is not trusted: links are left out, and a name that 
 		if err != nil {
 			return err
 		}
+		transfer := transfer{in: in, skipped: t.skipped}
 		if to.name != "" {
-			return t.upload(cmd.Context(), in, from.path, to.path)
+			return transfer.upload(cmd.Context(), from.path, to.path)
 		}
-		return t.download(cmd.Context(), in, from.path, to.path)
+		return transfer.download(cmd.Context(), from.path, to.path)
 	}
 	return cmd
 }
@@ -85,17 +86,28 @@ func (t *tool) skipped(name, why string) {
 	fmt.Fprintf(t.Streams.ErrOut, "%q is left out: %s\n", name, why)
 }
 
-func (t *tool) upload(ctx context.Context, in podexec.Container, local, remote string) error {
-	if _, err := os.Stat(local); err != nil {
-		return fmt.Errorf("copying into Pod %s: %w", in.Pod, err)
-	}
+// runner runs commands in a container.
+type runner interface {
+	Run(ctx context.Context, command []string, s podexec.Streams) error
+}
+
+// transfer copies files into a container, or out of it.
+type transfer struct {
+	in      runner
+	skipped archive.Skipped
+}
+
+func (t transfer) upload(ctx context.Context, local, remote string) error {
 	absolute, err := filepath.Abs(local)
+	if err == nil {
+		_, err = os.Stat(absolute)
+	}
 	if err != nil {
-		return fmt.Errorf("copying into Pod %s: %w", in.Pod, err)
+		return fmt.Errorf("copying %q: %w", local, err)
 	}
 	remote = argument(remote)
 	dir, name := path.Split(path.Clean(remote))
-	isDir, err := isDirectory(ctx, in, remote)
+	isDir, err := t.isDirectory(ctx, remote)
 	if err != nil {
 		return err
 	}
@@ -110,7 +122,7 @@ func (t *tool) upload(ctx context.Context, in podexec.Container, local, remote s
 		_ = writer.CloseWithError(err)
 	}()
 	var complaint bytes.Buffer
-	err = in.Run(ctx, []string{"tar", "-xmf", "-", "-C", argument(dir)}, podexec.Streams{In: reader, Out: io.Discard, ErrOut: &complaint})
+	err = t.in.Run(ctx, []string{"tar", "-xmf", "-", "-C", argument(dir)}, podexec.Streams{In: reader, Out: io.Discard, ErrOut: &complaint})
 	_ = reader.CloseWithError(errReadsNoMore)
 	packErr := <-packed
 	if errors.Is(packErr, errReadsNoMore) && err != nil {
@@ -119,7 +131,7 @@ func (t *tool) upload(ctx context.Context, in podexec.Container, local, remote s
 	return errors.Join(packErr, tarError(err, &complaint))
 }
 
-func (t *tool) download(ctx context.Context, in podexec.Container, remote, local string) (err error) {
+func (t transfer) download(ctx context.Context, remote, local string) (err error) {
 	dir, name := path.Split(path.Clean(argument(remote)))
 	if name == "" || name == "." || name == ".." {
 		return UsageError{fmt.Errorf("%q: name the file or directory itself, as NAME:/workspace", remote)}
@@ -142,12 +154,12 @@ func (t *tool) download(ctx context.Context, in podexec.Container, remote, local
 	ran := make(chan error, 1)
 	var complaint bytes.Buffer
 	go func() {
-		err := in.Run(ctx, []string{"tar", "-cf", "-", "-C", argument(dir), "./" + name}, podexec.Streams{Out: writer, ErrOut: &complaint})
+		err := t.in.Run(ctx, []string{"tar", "-cf", "-", "-C", argument(dir), "./" + name}, podexec.Streams{Out: writer, ErrOut: &complaint})
 		_ = writer.Close()
 		ran <- err
 	}()
 	unpackErr := archive.Unpack(reader, root, name, filepath.Base(to), t.skipped)
-	if unpackErr != nil {
+	if unpackErr != nil && !errors.Is(unpackErr, archive.ErrNothing) {
 		cancel()
 	}
 	// What tar pads the stream with is of no interest, but has to be read.
@@ -171,8 +183,8 @@ func tarError(err error, complaint *bytes.Buffer) error {
 }
 
 // isDirectory asks the container whether a path is a directory. One without the program test has to be believed that it is not.
-func isDirectory(ctx context.Context, in podexec.Container, remote string) (bool, error) {
-	err := in.Run(ctx, []string{"test", "-d", remote}, podexec.Streams{Out: io.Discard, ErrOut: io.Discard})
+func (t transfer) isDirectory(ctx context.Context, remote string) (bool, error) {
+	err := t.in.Run(ctx, []string{"test", "-d", remote}, podexec.Streams{Out: io.Discard, ErrOut: io.Discard})
 	if errors.As(err, &utilexec.CodeExitError{}) {
 		return strings.HasSuffix(remote, "/"), nil
 	}

@@ -76,7 +76,8 @@ The time of a Sandbox that a claim has is the claim's: name the claim.`,
 func (e extension) time(now time.Time) (*metav1.Time, error) {
 	switch {
 	case e.never:
-		return nil, nil //nolint:nilnil // No time is what never has.
+		// No time is what never has.
+		return nil, nil
 	case e.until != "":
 		at, err := time.Parse(time.RFC3339, e.until)
 		if err != nil {

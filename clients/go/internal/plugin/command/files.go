@@ -16,6 +16,9 @@ import (
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
 )
 
+// standardInput is the name of standard input.
+const standardInput = "-"
+
 // createFiles makes what manifests have, in their order.
 func (t *tool) createFiles(ctx context.Context, m *making, files, args []string) error {
 	if len(args) > 0 {
@@ -44,8 +47,15 @@ func (t *tool) createFiles(ctx context.Context, m *making, files, args []string)
 
 // read reads manifests. What they have is of our kinds, and every field of it is known.
 func (t *tool) read(files []string) ([]client.Object, error) {
-	found, err := resource.NewBuilder(t.flags).Unstructured().Local().StdinInUse().
-		FilenameParam(false, &resource.FilenameOptions{Filenames: files}).Flatten().Do().Infos()
+	builder := resource.NewBuilder(t.flags).Unstructured().Local().Flatten()
+	named := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return file == standardInput })
+	if len(named) < len(files) {
+		builder = builder.Stream(t.Streams.In, "standard input")
+	}
+	if len(named) > 0 {
+		builder = builder.FilenameParam(false, &resource.FilenameOptions{Filenames: named})
+	}
+	found, err := builder.Do().Infos()
 	if err != nil {
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func (t *tool) logs() *cobra.Command {
 	flags.BoolVar(&options.Timestamps, "timestamps", false, "With the time of each line.")
 	flags.Int64Var(&tail, "tail", everyLine, "The last lines alone, so many; -1 is all.")
 	flags.DurationVar(&since, "since", 0, "Not older than this; 0 is all.")
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case tail < everyLine:
 			return UsageError{fmt.Errorf("--tail=%d: must be -1 or above", tail)}
@@ -53,28 +54,33 @@ func (t *tool) logs() *cobra.Command {
 		if since > 0 {
 			options.SinceSeconds = ptr.To(int64(since.Seconds()))
 		}
-		c, err := t.connect()
-		if err != nil {
-			return err
-		}
-		pod, err := t.pod(cmd.Context(), c, args[0])
-		if err != nil {
-			return err
-		}
-		container, err := podcmd.FindOrDefaultContainerByName(pod, options.Container, true, t.Streams.ErrOut)
-		if err != nil {
-			return fmt.Errorf("finding the container: %w", err)
-		}
-		options.Container = container.Name
-		stream, err := c.Core.Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("reading the log of container %s of Pod %s: %w", container.Name, pod.Name, err)
-		}
-		defer func() { err = errors.Join(err, stream.Close()) }()
-		if _, err := io.Copy(t.Streams.Out, stream); err != nil {
-			return fmt.Errorf("reading the log of container %s of Pod %s: %w", container.Name, pod.Name, err)
-		}
-		return nil
+		return t.showLog(cmd.Context(), args[0], options)
 	}
 	return cmd
+}
+
+// showLog writes what a container of the Pod behind a name writes.
+func (t *tool) showLog(ctx context.Context, name string, options corev1.PodLogOptions) (err error) {
+	c, err := t.connect()
+	if err != nil {
+		return err
+	}
+	pod, err := t.pod(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	container, err := podcmd.FindOrDefaultContainerByName(pod, options.Container, true, t.Streams.ErrOut)
+	if err != nil {
+		return fmt.Errorf("finding the container: %w", err)
+	}
+	options.Container = container.Name
+	stream, err := c.Core.Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the log of container %s of Pod %s: %w", container.Name, pod.Name, err)
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	if _, err := io.Copy(t.Streams.Out, stream); err != nil {
+		return fmt.Errorf("reading the log of container %s of Pod %s: %w", container.Name, pod.Name, err)
+	}
+	return nil
 }

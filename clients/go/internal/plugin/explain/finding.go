@@ -13,10 +13,10 @@ type Severity string
 const (
 	// Stuck : nothing goes on until somebody acts.
 	Stuck Severity = "stuck"
-	// Unknown : it was not to be read.
-	Unknown Severity = "unknown"
 	// Waiting : it is on its way.
 	Waiting Severity = "waiting"
+	// Unknown : it was not to be read.
+	Unknown Severity = "unknown"
 	// Note : as it was asked for, and worth knowing.
 	Note Severity = "note"
 	// OK : all is well.
@@ -25,7 +25,7 @@ const (
 
 // rank orders severities, the worst first.
 func (s Severity) rank() int {
-	return slices.Index([]Severity{Stuck, Unknown, Waiting, Note, OK}, s)
+	return slices.Index([]Severity{Stuck, Waiting, Unknown, Note, OK}, s)
 }
 
 // Finding is one thing that is the matter with an object.

@@ -75,7 +75,7 @@ func sandboxByReason(s Seen) []Finding {
 		return one(tell(Stuck, InvalidSpec, "The API server finds its Pod, a disk or its Service invalid; nothing is tried until the spec changes").next(edit))
 	case sandboxv1beta1.ReasonQuotaExceeded:
 		return one(tell(Stuck, QuotaExceeded, "A ResourceQuota or LimitRange of the namespace stands in the way").
-			next(s.kubectl("describe quota,limitrange"), s.plugin("ls")))
+			next(s.kubectl("describe quota,limitrange")))
 	case sandboxv1beta1.ReasonRuntimeClassNotFound:
 		return one(tell(Stuck, RuntimeClassMissing, "Its RuntimeClass does not exist").next("kubectl get runtimeclass", edit))
 	case sandboxv1beta1.ReasonReconcilerError:

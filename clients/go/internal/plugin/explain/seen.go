@@ -107,7 +107,7 @@ func (s Seen) plugin(format string, args ...any) string {
 	return fmt.Sprintf("kubectl sandbox -n %s ", s.Namespace) + fmt.Sprintf(format, args...)
 }
 
-// deleting explains an object that is being deleted. holders are what it waits for besides its finalizers.
+// deleting explains an object that is being deleted. resource is its kind as kubectl takes it.
 func (s Seen) deleting(object client.Object, resource string) []Finding {
 	if object.GetDeletionTimestamp() == nil {
 		return nil

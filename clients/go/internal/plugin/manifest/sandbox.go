@@ -87,7 +87,8 @@ func expiry(ttl time.Duration, now time.Time) (*metav1.Time, error) {
 	case ttl < 0:
 		return nil, fmt.Errorf("--ttl=%s: must be 0 or above; 0 is for ever", ttl)
 	case ttl == 0:
-		return nil, nil //nolint:nilnil // No time is what never has.
+		// No time is what never has.
+		return nil, nil
 	}
 	return &metav1.Time{Time: now.Add(ttl).UTC().Truncate(time.Second)}, nil
 }
