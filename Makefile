@@ -173,9 +173,10 @@ verify-generated: generate ## Fail if generated files differ from what is commit
 ##@ Release
 
 .PHONY: build
-build: ## Build bin/agent-sandbox-controller and bin/agent-sandbox-extensions-controller, static and reproducible.
+build: ## Build the programs of the release into bin/, static and reproducible.
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-controller ./core/cmd/controller
 	go build -ldflags "$(LDFLAGS)" -o $(BIN)/agent-sandbox-extensions-controller ./extensions/cmd/controller
+	go build -ldflags "$(LDFLAGS)" -o $(BIN)/sandboxd ./core/cmd/sandboxd
 
 .PHONY: images
 images: ## Build dist/images/: an archive of each image, and digests.json. TO=example.com/team and TAG=v1.2.3 name them.
@@ -184,6 +185,10 @@ images: ## Build dist/images/: an archive of each image, and digests.json. TO=ex
 .PHONY: push
 push: ## Push dist/images/ to TO=example.com/team. TAG=v1.2.3 gives another tag than that of the build.
 	go run ./release/cmd/images push --to "$(TO)" $(if $(TAG),--tag $(TAG)) $(ARGS)
+
+.PHONY: tag
+tag: ## Release the Go modules as TAG=v1.2.3: the versions that they require of each other, a commit and its tags. Pushes nothing.
+	go run ./release/cmd/tag $(TAG)
 
 .PHONY: template
 template: ## Print what the Helm chart installs, without Helm. ARGS="--set extensions.enabled=true" and more (ARGS=--help).

@@ -6,6 +6,7 @@ require (
 	github.com/bufbuild/protocompile v0.14.1
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.7
+	golang.org/x/mod v0.37.0
 	golang.org/x/sync v0.22.0
 	google.golang.org/protobuf v1.36.12
 	k8s.io/api v0.37.2

@@ -14,6 +14,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
+	sigs.k8s.io/agent-sandbox/clients/go v0.0.0
 	sigs.k8s.io/agent-sandbox/core v0.0.0
 	sigs.k8s.io/agent-sandbox/extensions v0.0.0
 	sigs.k8s.io/agent-sandbox/shared v0.0.0
@@ -43,8 +44,11 @@ require (
 	github.com/go-logr/zapr v1.3.0 // indirect
 	github.com/google/cel-go v0.29.2 // indirect
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6 // indirect
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
+	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/klauspost/compress v1.19.2 // indirect
+	github.com/moby/spdystream v0.5.1 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.1.1 // indirect
 	github.com/vishvananda/netns v0.0.5 // indirect
@@ -123,6 +127,8 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
+
+replace sigs.k8s.io/agent-sandbox/clients/go => ../clients/go
 
 replace sigs.k8s.io/agent-sandbox/core => ../core
 

@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/agent-sandbox/shared/version"
 )
 
-// registerBuildInfo exposes which release this is, as the labels of a gauge that is always 1.
-func registerBuildInfo(registry prometheus.Registerer, info version.Info) error {
+// RegisterBuildInfo exposes which release this is, as the labels of a gauge of that name that is always 1.
+func RegisterBuildInfo(registry prometheus.Registerer, name string, info version.Info) error {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "agent_sandbox_build_info",
+		Name: name,
 		Help: "Always 1; the labels say which build this is.",
 		ConstLabels: prometheus.Labels{
 			"git_version": info.GitVersion, "git_commit": info.GitCommit, "build_date": info.BuildDate,
@@ -20,7 +20,7 @@ func registerBuildInfo(registry prometheus.Registerer, info version.Info) error 
 	})
 	gauge.Set(1)
 	if err := registry.Register(gauge); err != nil {
-		return fmt.Errorf("registering agent_sandbox_build_info: %w", err)
+		return fmt.Errorf("registering %s: %w", name, err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 func TestBuildInfo(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	info := version.Info{GitVersion: "v1.2.3", GitCommit: "abc", BuildDate: "2026-06-01", GoVersion: "go1", Compiler: "gc", Platform: "linux/arm64"}
-	if err := registerBuildInfo(registry, info); err != nil {
+	if err := RegisterBuildInfo(registry, "agent_sandbox_build_info", info); err != nil {
 		t.Fatal(err)
 	}
 	want := `
@@ -24,7 +24,7 @@ agent_sandbox_build_info{build_date="2026-06-01",compiler="gc",git_commit="abc",
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
-	if err := registerBuildInfo(registry, info); err == nil {
+	if err := RegisterBuildInfo(registry, "agent_sandbox_build_info", info); err == nil {
 		t.Error("a second one is registered")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"go.opentelemetry.io/otel/trace/noop"
+	cliflag "k8s.io/component-base/cli/flag"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -23,9 +24,11 @@ type Flag struct {
 }
 
 // Flags are all flags of a program, group by group, in the order of the help.
-func Flags(program Program) []Flag {
+func Flags(program Program) []Flag { return FlagsOf(flagGroups(program)) }
+
+// FlagsOf are all flags of these groups, in their order.
+func FlagsOf(groups cliflag.NamedFlagSets) []Flag {
 	var all []Flag
-	groups := flagGroups(program)
 	for _, group := range groups.Order {
 		groups.FlagSets[group].VisitAll(func(f *pflag.Flag) {
 			all = append(all, Flag{

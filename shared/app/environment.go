@@ -72,7 +72,7 @@ func newEnvironment(ctx context.Context, program Program, config *rest.Config, l
 
 // equip registers what every program tells of itself, and returns what its controllers are set up in, but for the tracer.
 func equip(program Program, mgr manager.Manager, backstage *backstage, registry prometheus.Registerer) (Environment, error) {
-	if err := registerBuildInfo(registry, version.Get()); err != nil {
+	if err := RegisterBuildInfo(registry, "agent_sandbox_build_info", version.Get()); err != nil {
 		return Environment{}, err
 	}
 	recorder, err := limitedEvents(mgr.GetEventRecorder(program.Name), backstage, registry)
@@ -101,7 +101,7 @@ func managerOptions(program Program, config *rest.Config, log logr.Logger) (mana
 		SecureServing: options.Metrics.Secure,
 		CertDir:       options.Metrics.CertDir,
 		TLSOpts:       tlsOptions,
-		ExtraHandlers: options.Profiling.handlers(),
+		ExtraHandlers: options.Profiling.Handlers(),
 	}
 	if options.Metrics.Authorization {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization

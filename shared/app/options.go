@@ -81,7 +81,7 @@ func (o *Options) AddFlags(groups *cliflag.NamedFlagSets) {
 	o.LeaderElection.addFlags(groups.FlagSet("Leader election"))
 	o.Metrics.addFlags(groups.FlagSet("Metrics"))
 	o.Client.addFlags(groups.FlagSet("API client"))
-	o.Profiling.addFlags(groups.FlagSet("Profiling"))
+	o.Profiling.AddFlags(groups.FlagSet("Profiling"))
 	groups.FlagSet("Tracing").BoolVar(&o.Tracing, "enable-tracing", o.Tracing,
 		"Export traces by OTLP, as the standard OTEL_ environment variables say.")
 	groups.FlagSet("API client").BoolVar(&o.CacheLabelled, "cache-label-selectors", o.CacheLabelled,
@@ -123,10 +123,10 @@ func (o *ClientOptions) addFlags(fs *pflag.FlagSet) {
 // Validate returns the first flag whose value is out of bounds, with the value and the bound.
 func (o *Options) Validate() error {
 	if o.Client.Burst <= 0 {
-		return outOfBounds("kube-api-burst", o.Client.Burst, "must be above 0")
+		return OutOfBounds("kube-api-burst", o.Client.Burst, "must be above 0")
 	}
 	if o.Client.QPS != -1 && !(o.Client.QPS > 0) {
-		return outOfBounds("kube-api-qps", o.Client.QPS, "must be above 0, or -1 for no limit")
+		return OutOfBounds("kube-api-qps", o.Client.QPS, "must be above 0, or -1 for no limit")
 	}
 	if err := AboveZero("api-connections", o.Client.Connections); err != nil {
 		return err
@@ -137,17 +137,17 @@ func (o *Options) Validate() error {
 	if err := o.Metrics.validate(); err != nil {
 		return err
 	}
-	if err := validateAddress("health-probe-bind-address", o.HealthAddress); err != nil {
+	if err := ValidateAddress("health-probe-bind-address", o.HealthAddress); err != nil {
 		return err
 	}
-	if profiling := o.Profiling.flag(); profiling != "" && o.Metrics.Address == "0" {
-		return outOfBounds(profiling, true, "needs the metrics server, which --metrics-bind-address=0 turns off")
+	if profiling := o.Profiling.Flag(); profiling != "" && o.Metrics.Address == "0" {
+		return OutOfBounds(profiling, true, "needs the metrics server, which --metrics-bind-address=0 turns off")
 	}
 	return nil
 }
 
 func (o MetricsOptions) validate() error {
-	if err := validateAddress("metrics-bind-address", o.Address); err != nil {
+	if err := ValidateAddress("metrics-bind-address", o.Address); err != nil {
 		return err
 	}
 	if _, err := o.tlsOptions(); err != nil || o.CertDir == "" {
@@ -155,7 +155,7 @@ func (o MetricsOptions) validate() error {
 	}
 	for _, file := range []string{"tls.crt", "tls.key"} {
 		if _, err := os.Stat(filepath.Join(o.CertDir, file)); err != nil {
-			return outOfBounds("metrics-cert-dir", o.CertDir, fmt.Sprintf("must hold %s: %v", file, err))
+			return OutOfBounds("metrics-cert-dir", o.CertDir, fmt.Sprintf("must hold %s: %v", file, err))
 		}
 	}
 	return nil
@@ -164,11 +164,11 @@ func (o MetricsOptions) validate() error {
 func (o LeaderElectionOptions) validate() error {
 	switch {
 	case o.RetryPeriod <= 0:
-		return outOfBounds("leader-elect-retry-period", o.RetryPeriod, "must be above 0")
+		return OutOfBounds("leader-elect-retry-period", o.RetryPeriod, "must be above 0")
 	case o.RenewDeadline <= o.RetryPeriod:
-		return outOfBounds("leader-elect-renew-deadline", o.RenewDeadline, fmt.Sprintf("must be above --leader-elect-retry-period (%s)", o.RetryPeriod))
+		return OutOfBounds("leader-elect-renew-deadline", o.RenewDeadline, fmt.Sprintf("must be above --leader-elect-retry-period (%s)", o.RetryPeriod))
 	case o.LeaseDuration <= o.RenewDeadline:
-		return outOfBounds("leader-elect-lease-duration", o.LeaseDuration, fmt.Sprintf("must be above --leader-elect-renew-deadline (%s)", o.RenewDeadline))
+		return OutOfBounds("leader-elect-lease-duration", o.LeaseDuration, fmt.Sprintf("must be above --leader-elect-renew-deadline (%s)", o.RenewDeadline))
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (o LeaderElectionOptions) findNamespace(file string) error {
 func (o MetricsOptions) tlsOptions() ([]func(*tls.Config), error) {
 	version, err := cliflag.TLSVersion(o.MinTLSVersion)
 	if err != nil {
-		return nil, outOfBounds("tls-min-version", o.MinTLSVersion, "must be one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13")
+		return nil, OutOfBounds("tls-min-version", o.MinTLSVersion, "must be one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13")
 	}
 	suites, err := cliflag.TLSCipherSuites(o.CipherSuites)
 	if err != nil {
@@ -201,13 +201,13 @@ func (o MetricsOptions) tlsOptions() ([]func(*tls.Config), error) {
 	}}, nil
 }
 
-// validateAddress returns an error that names the flag when nothing could listen at the address; "0" asks for no server.
-func validateAddress(flagName, address string) error {
+// ValidateAddress returns an error that names the flag when nothing could listen at the address; "0" asks for no server.
+func ValidateAddress(flagName, address string) error {
 	if address == "0" {
 		return nil
 	}
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-		return outOfBounds(flagName, address, fmt.Sprintf("must be an address as :8080, or 0 for none: %v", err))
+		return OutOfBounds(flagName, address, fmt.Sprintf("must be an address as :8080, or 0 for none: %v", err))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func AboveZero[T int | time.Duration](flagName string, value T) error {
 	if value > 0 {
 		return nil
 	}
-	return outOfBounds(flagName, value, "must be above 0")
+	return OutOfBounds(flagName, value, "must be above 0")
 }
 
 // NotNegative returns an error that names the flag when value is below zero.
@@ -225,9 +225,10 @@ func NotNegative(flagName string, value time.Duration) error {
 	if value >= 0 {
 		return nil
 	}
-	return outOfBounds(flagName, value, "must be 0 or above")
+	return OutOfBounds(flagName, value, "must be 0 or above")
 }
 
-func outOfBounds(flagName string, value any, bound string) error {
+// OutOfBounds is the error about a flag whose value is not within the bound.
+func OutOfBounds(flagName string, value any, bound string) error {
 	return fmt.Errorf("--%s=%v: %s", flagName, value, bound)
 }

@@ -22,15 +22,16 @@ type ProfilingOptions struct {
 	MutexFraction int
 }
 
-func (o *ProfilingOptions) addFlags(fs *pflag.FlagSet) {
+// AddFlags binds the options to flags.
+func (o *ProfilingOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.CPU, "enable-pprof", o.CPU, "Serve /debug/pprof/profile on the metrics server.")
 	fs.BoolVar(&o.All, "enable-pprof-debug", o.All, "Serve all of /debug/pprof/ and /debug/fgprof on the metrics server; implies --enable-pprof.")
 	fs.IntVar(&o.BlockRate, "pprof-block-profile-rate", o.BlockRate, "With --enable-pprof-debug, nanoseconds blocked for each sample of the block profile; 0 and less take none.")
 	fs.IntVar(&o.MutexFraction, "pprof-mutex-profile-fraction", o.MutexFraction, "With --enable-pprof-debug, contention events for each sample of the mutex profile; 0 and less take none.")
 }
 
-// flag is the one that asks for profiles; empty when none does.
-func (o ProfilingOptions) flag() string {
+// Flag is the one that asks for profiles; empty when none does.
+func (o ProfilingOptions) Flag() string {
 	switch {
 	case o.All:
 		return "enable-pprof-debug"
@@ -41,8 +42,8 @@ func (o ProfilingOptions) flag() string {
 	}
 }
 
-// handlers are the endpoints by path. Starting to sample is part of it, since nobody could read the samples otherwise.
-func (o ProfilingOptions) handlers() map[string]http.Handler {
+// Handlers are the endpoints by path. Starting to sample is part of it, since nobody could read the samples otherwise.
+func (o ProfilingOptions) Handlers() map[string]http.Handler {
 	served := map[string]http.Handler{}
 	var alone sync.Mutex
 	if o.CPU || o.All {

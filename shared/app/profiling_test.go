@@ -21,7 +21,7 @@ func TestProfilesAreServedAsAsked(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
-			for path := range tc.options.handlers() {
+			for path := range tc.options.Handlers() {
 				paths = append(paths, path)
 			}
 			slices.Sort(paths)

@@ -64,10 +64,10 @@ const versionFlag = "version"
 // Run parses args and works until ctx ends. Complaints go to stderr, one line each; the result is the exit code.
 func Run(ctx context.Context, program Program, args []string, stdout, stderr io.Writer) int {
 	groups := flagGroups(program)
-	flags, err := parse(program, groups, args)
+	flags, err := Parse(program.Name, groups, args)
 	if err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
-			printHelp(stdout, program, groups)
+			PrintHelp(stdout, program.Name, program.Summary, groups)
 			return ExitOK
 		}
 		fmt.Fprintf(stderr, "%s: %v; see --help\n", program.Name, err)
@@ -102,16 +102,17 @@ func flagGroups(program Program) cliflag.NamedFlagSets {
 	return groups
 }
 
-func parse(program Program, groups cliflag.NamedFlagSets, args []string) (*pflag.FlagSet, error) {
-	all := pflag.NewFlagSet(program.Name, pflag.ContinueOnError)
+// Parse reads args, which are flags of the groups and nothing else. The error is pflag.ErrHelp where help is asked for.
+func Parse(name string, groups cliflag.NamedFlagSets, args []string) (*pflag.FlagSet, error) {
+	all := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	all.SortFlags = false
 	all.Usage = func() {}
-	for _, name := range groups.Order {
-		all.AddFlagSet(groups.FlagSets[name])
+	for _, group := range groups.Order {
+		all.AddFlagSet(groups.FlagSets[group])
 	}
 	if err := all.Parse(args); err != nil {
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			return nil, outOfBounds(wrong.GetFlag().Name, wrong.GetValue(), "must be "+kindOfValue(wrong.GetFlag().Value.Type()))
+			return nil, OutOfBounds(wrong.GetFlag().Name, wrong.GetValue(), "must be "+kindOfValue(wrong.GetFlag().Value.Type()))
 		}
 		return nil, err
 	}
@@ -148,8 +149,9 @@ func inert(flags *pflag.FlagSet) []*pflag.Flag {
 	return given
 }
 
-func printHelp(out io.Writer, program Program, groups cliflag.NamedFlagSets) {
-	fmt.Fprintf(out, "%s\n\nUsage:\n  %s [flags]\n", program.Summary, program.Name)
+// PrintHelp writes what the program of that name is, and the flags of the groups.
+func PrintHelp(out io.Writer, name, summary string, groups cliflag.NamedFlagSets) {
+	fmt.Fprintf(out, "%s\n\nUsage:\n  %s [flags]\n", summary, name)
 	const columns = 120
 	var sections strings.Builder
 	cliflag.PrintSections(&sections, groups, columns)

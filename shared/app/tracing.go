@@ -40,12 +40,12 @@ func newTracing(ctx context.Context, program Program, log logr.Logger) (tracing,
 		return tracing{}, fmt.Errorf("--enable-tracing: %w", err)
 	}
 	return tracing{
-		tracer: provider.Tracer(program.Name), requests: telemetry.Requests(provider), end: func() { shutDown(ctx, provider, log) },
+		tracer: provider.Tracer(program.Name), requests: telemetry.Requests(provider), end: func() { EndTracing(ctx, provider, log) },
 	}, nil
 }
 
-// shutDown sends the spans that are left, though ctx has ended by then.
-func shutDown(ctx context.Context, provider *sdktrace.TracerProvider, log logr.Logger) {
+// EndTracing shuts a provider down and sends the spans that are left, though ctx has ended by then.
+func EndTracing(ctx context.Context, provider *sdktrace.TracerProvider, log logr.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracingShutdown)
 	defer cancel()
 	if err := provider.Shutdown(ctx); err != nil {

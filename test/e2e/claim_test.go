@@ -31,7 +31,7 @@ func startExtensions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := install.BuildController(t.Context(), install.Build{Root: root, Controller: install.ExtensionsController, Race: raceDetector})
+	binary, err := install.BuildProgram(t.Context(), install.Build{Root: root, Program: install.ExtensionsController, Race: raceDetector})
 	if err != nil {
 		t.Fatal(err)
 	}

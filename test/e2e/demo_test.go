@@ -23,8 +23,8 @@ func TestTheDemoTellsItsStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	binaries := t.TempDir()
-	for _, name := range []string{install.CoreController, install.ExtensionsController} {
-		if _, err := install.BuildController(t.Context(), install.Build{Root: root, Controller: name, Out: binaries}); err != nil {
+	for _, name := range []string{install.CoreController, install.ExtensionsController, install.Sandboxd} {
+		if _, err := install.BuildProgram(t.Context(), install.Build{Root: root, Program: name, Out: binaries}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,6 +45,7 @@ func TestTheDemoTellsItsStory(t *testing.T) {
 		"my-sandbox: one Pod with a stable name", "my-workspace: with a DNS name and a disk that outlives its Pod",
 		"DNS name my-workspace.agent-sandbox-demo.svc.cluster.local", "Pod is gone, PVC and Service are kept",
 		"my-agents: a warm pool, a claim that it serves at once, and one that starts cold", "3 Sandboxes wait for claims",
+		`sh -c 'echo "6 times 7 is $((6 * 7))"' in Sandbox my-agents-`, "prints: 6 times 7 is 42 (by sandboxd on this machine",
 		"claim my-session-cold on a pool of 0 has Sandbox my-session-cold", "claim, pool and template; the Sandbox went with its claim",
 	} {
 		if !strings.Contains(timeline.String(), line) || !bytes.Contains(readme, []byte(line)) {

@@ -159,7 +159,7 @@ func startController(ctx context.Context, root string) error {
 	if err := install.ApplyObjects(ctx, config, objects); err != nil {
 		return err
 	}
-	binary, err := install.BuildController(ctx, install.Build{Root: root, Race: raceDetector})
+	binary, err := install.BuildProgram(ctx, install.Build{Root: root, Race: raceDetector})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func TestClaimsSurviveKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	stage := newStage(t, root)
-	extensions, err := install.BuildController(t.Context(), install.Build{Root: root, Controller: install.ExtensionsController, Race: raceDetector})
+	extensions, err := install.BuildProgram(t.Context(), install.Build{Root: root, Program: install.ExtensionsController, Race: raceDetector})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func newStageOfTurns(t *testing.T) stage {
 	}
 	testkit.StartKubelet(t, server.Config)
 	for _, name := range []string{install.CoreController, install.ExtensionsController} {
-		binary, err := install.BuildController(t.Context(), install.Build{Root: root, Controller: name})
+		binary, err := install.BuildProgram(t.Context(), install.Build{Root: root, Program: name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,38 +18,10 @@ import (
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/shared/testkit"
 	"sigs.k8s.io/agent-sandbox/test/internal/await"
+	"sigs.k8s.io/agent-sandbox/test/internal/documents"
 	"sigs.k8s.io/agent-sandbox/test/internal/fixture"
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
-
-// document is what a reader of it types and saves.
-type document struct {
-	// commands are the blocks that name this test, in their order.
-	commands []string
-	// files are the blocks that are to be saved, by the names that they are to have.
-	files map[string]string
-}
-
-// marked finds a comment right above a block, and the block, without its last line break.
-var marked = regexp.MustCompile("(?s)<!-- (test|file): ([^\n]*) -->\n *```\\w+\n(.*?)\n *```")
-
-func readDocument(t *testing.T, path string) document {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := document{files: map[string]string{}}
-	for _, block := range marked.FindAllStringSubmatch(string(text), -1) {
-		switch {
-		case block[1] == "file":
-			read.files[block[2]] = block[3] + "\n"
-		case strings.Contains(block[2], t.Name()):
-			read.commands = append(read.commands, block[3])
-		}
-	}
-	return read
-}
 
 // Every block of commands that names this test is run as it stands in its document: from a directory with the files that the document
 // shows, the release in dist/ and the sources of it in kustomize/, in a namespace with a Sandbox my-sandbox, on a cluster with both controllers.
@@ -65,30 +36,34 @@ func TestTheCommandsOfTheDocuments(t *testing.T) {
 	}
 	blocks := 0
 	for _, path := range append(paths, filepath.Join(root, "README.md")) {
-		document := readDocument(t, path)
-		if len(document.commands) == 0 {
+		document, err := documents.Read(path, t.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(document.Commands) == 0 {
 			continue
 		}
-		blocks += len(document.commands)
-		t.Run(filepath.Base(path), func(t *testing.T) { document.run(t) })
+		blocks += len(document.Commands)
+		t.Run(filepath.Base(path), func(t *testing.T) { follow(t, document) })
 	}
 	if blocks < 12 {
 		t.Errorf("only %d blocks of commands were found", blocks)
 	}
 }
 
-func (d document) run(t *testing.T) {
+func follow(t *testing.T, d documents.Document) {
+	t.Helper()
 	shell := newShell(t, testkit.Namespace(t, user))
-	for name, content := range d.files {
+	for name, content := range d.Files {
 		if err := os.WriteFile(filepath.Join(shell.dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const sandbox = "my-sandbox.yaml"
-	if _, own := d.files[sandbox]; !own {
+	if _, own := d.Files[sandbox]; !own {
 		shell.must(t, "kubectl apply -f "+filepath.Join(root, "test", "integration", "testdata", sandbox))
 	}
-	for _, commands := range d.commands {
+	for _, commands := range d.Commands {
 		shell.must(t, commands)
 	}
 }

@@ -58,13 +58,13 @@ func run(m *testing.M) int {
 }
 
 func build(dir string) (err error) {
-	core := install.Build{Root: root, Controller: install.CoreController, Out: dir, Race: raceDetector}
-	if binary, err = install.BuildController(context.Background(), core); err != nil {
+	core := install.Build{Root: root, Program: install.CoreController, Out: dir, Race: raceDetector}
+	if binary, err = install.BuildProgram(context.Background(), core); err != nil {
 		return err
 	}
 	extensions := core
 	extensions.Controller = install.ExtensionsController
-	extensionsBinary, err = install.BuildController(context.Background(), extensions)
+	extensionsBinary, err = install.BuildProgram(context.Background(), extensions)
 	return err
 }
 

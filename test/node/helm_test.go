@@ -3,9 +3,6 @@
 package node_test
 
 import (
-	"context"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,33 +13,13 @@ import (
 	"sigs.k8s.io/agent-sandbox/test/internal/install"
 )
 
-// helmer runs Helm, which it builds from the version that the chart is made for.
-func helmer(t *testing.T) func(args ...string) string {
-	t.Helper()
-	binary := filepath.Join(root, "bin", "helm")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "helm.sh/helm/v4/cmd/helm")
-	build.Dir = filepath.Join(root, "release", "helm")
-	build.Env = append(build.Environ(), "GOWORK=off")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building Helm: %v\n%s", err, output)
-	}
-	home := t.TempDir()
-	return func(args ...string) string {
-		t.Helper()
-		cmd := cluster.Command(context.WithoutCancel(t.Context()), binary, args...)
-		cmd.Dir = root
-		cmd.Env = append(cmd.Env, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
-		output, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, output)
-		}
-		return string(output)
-	}
-}
-
 func TestTheChartOnARealNode(t *testing.T) {
 	namespace := newNamespace(t)
-	helm := helmer(t)
+	shell := newShell(t)
+	helm := func(args ...string) string {
+		t.Helper()
+		return shell.must("helm " + strings.Join(args, " "))
+	}
 	reinstalled(t)
 	inNamespace := []string{"agent-sandbox", "release/chart", "--namespace", install.Namespace, "--wait", "--timeout=2m"}
 	claim := served(t, namespace, "claimed", underGVisor)
@@ -73,19 +50,19 @@ func TestTheChartOnARealNode(t *testing.T) {
 	helm(append([]string{"install", "--set", "extensions.enabled=true"}, inNamespace...)...)
 	isKept("installed again")
 
-	removeAll(t, helm)
+	removeAll(t, shell)
 	fixture.MustBeGone(t, user, pod)
 	helm(append([]string{"install", "--set", "extensions.enabled=true", "--create-namespace"}, inNamespace...)...)
 	mustKubectl(t, "label", "namespace", install.Namespace, "pod-security.kubernetes.io/enforce=restricted")
 	served(t, namespace, "fresh")
-	removeAll(t, helm)
+	removeAll(t, shell)
 }
 
 // removeAll does what docs/helm.md says.
-func removeAll(t *testing.T, helm func(...string) string) {
+func removeAll(t *testing.T, shell shell) {
 	t.Helper()
 	mustKubectl(t, "delete", "sandboxclaims,sandboxwarmpools,sandboxtemplates,sandboxes", "--all", "--all-namespaces", "--timeout=1m")
-	helm("uninstall", "agent-sandbox", "--namespace", install.Namespace, "--wait")
+	shell.must("helm uninstall agent-sandbox --wait --namespace " + install.Namespace)
 	mustKubectl(t, "delete", "crd", "sandboxes.agents.x-k8s.io", "sandboxclaims.extensions.agents.x-k8s.io",
 		"sandboxtemplates.extensions.agents.x-k8s.io", "sandboxwarmpools.extensions.agents.x-k8s.io")
 	mustKubectl(t, "delete", "namespace", install.Namespace)

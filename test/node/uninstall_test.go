@@ -33,6 +33,12 @@ func now() string { return filepath.Join(root, "release", "testdata") }
 func apply(t *testing.T, release, asset string) {
 	t.Helper()
 	mustKubectl(t, "apply", "-f", assetOf(release, asset))
+	rolledOut(t)
+}
+
+// rolledOut waits for the Deployments of ours that there are.
+func rolledOut(t *testing.T) {
+	t.Helper()
 	mustKubectl(t, "-n", install.Namespace, "rollout", "status", "deployment", "--timeout=2m")
 }
 

@@ -75,7 +75,7 @@ func (e *environment) prepare(ctx context.Context, o Options, p progress) error 
 func (e *environment) build(ctx context.Context, root string) error {
 	e.binaries = map[string]string{}
 	for _, c := range controllers() {
-		path, err := install.BuildController(ctx, install.Build{Root: root, Controller: c.deployment})
+		path, err := install.BuildProgram(ctx, install.Build{Root: root, Program: c.deployment})
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func (e *environment) prepare(ctx context.Context) (Stage, error) {
 	}
 	stage.Binaries = map[string]string{}
 	for _, controller := range Claims.controllers() {
-		if stage.Binaries[controller], err = install.BuildController(ctx, install.Build{Root: e.options.Root, Controller: controller}); err != nil {
+		if stage.Binaries[controller], err = install.BuildProgram(ctx, install.Build{Root: e.options.Root, Program: controller}); err != nil {
 			return stage, err
 		}
 	}

@@ -53,9 +53,12 @@ func readAgents(sample []byte) (agents, error) {
 type claimTeller struct {
 	agents
 
+	stage   *stage
 	client  client.WithWatch
 	timeout time.Duration
 	told    *recorder
+	// sandbox is the name of the Sandbox that the claim on the pool got.
+	sandbox string
 	// warm is how long the claim on the pool waited for its Sandbox.
 	warm time.Duration
 }
@@ -68,8 +71,11 @@ func (s *stage) tellOfClaims(ctx context.Context, timeline *Timeline, out io.Wri
 	}
 	life := &Life{Name: objects.pool.Name, About: "a warm pool, a claim that it serves at once, and one that starts cold"}
 	timeline.Claims = append(timeline.Claims, life)
-	t := &claimTeller{agents: objects, client: s.client, timeout: s.options.Timeout, told: newRecorder(life, time.Now(), out)}
-	for _, step := range []func(context.Context) error{t.fill, t.takeWarm, t.refill, t.startCold, t.remove} {
+	if s.options.Image != "" {
+		objects.template.Spec.PodTemplate.Spec.Containers[0].Image = s.options.Image
+	}
+	t := &claimTeller{agents: objects, stage: s, client: s.client, timeout: s.options.Timeout, told: newRecorder(life, time.Now(), out)}
+	for _, step := range []func(context.Context) error{t.fill, t.takeWarm, t.runCommand, t.refill, t.startCold, t.remove} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -130,7 +136,7 @@ func (t *claimTeller) takeWarm(ctx context.Context) error {
 	if launch := sandbox.Labels[sandboxv1beta1.LabelLaunchType]; launch != sandboxv1beta1.LaunchTypeWarm {
 		return fmt.Errorf("claim %s got Sandbox %s, launched %q, though the pool was full", t.claim.Name, sandbox.Name, launch)
 	}
-	t.warm = took
+	t.warm, t.sandbox = took, sandbox.Name
 	t.told.add(time.Now(), "bound", fmt.Sprintf("claim %s has warm Sandbox %s, Ready %d ms after it asked", t.claim.Name, sandbox.Name, took.Milliseconds()),
 		fact{"sandbox", sandbox.Name}, fact{"milliseconds", fmt.Sprint(took.Milliseconds())})
 	return nil

@@ -43,8 +43,10 @@ type Options struct {
 	Manifest string
 	// Controller is ControllerLocal or ControllerCluster.
 	Controller string
-	// Binaries is the directory with the controllers to run locally, by their names; empty: bin below Root.
+	// Binaries is the directory with the programs to run locally, by their names; empty: bin below Root.
 	Binaries string
+	// Image is that of the pool's Pods, and runs the daemon sandboxd; empty: that of the sample, which does not.
+	Image string
 	// Output is OutputText or OutputJSON.
 	Output string
 	// Keep leaves everything running after the timeline until the demo is interrupted.

@@ -126,7 +126,10 @@ func kwokArgs(l layout) []string {
 		"--cidr=" + simulatedPodCIDR,
 		"--node-ip=" + ports.Loopback,
 		"--node-name=kwok-controller",
-		"--node-port=0",
+		// KWOK serves HTTP and, as a kubelet does to the kube-apiserver, HTTPS on one port.
+		fmt.Sprintf("--node-port=%d", l.ports[Kwok]),
+		"--tls-cert-file=" + l.cert(kwokServing),
+		"--tls-private-key-file=" + l.key(kwokServing),
 		fmt.Sprintf("--server-address=%s:%d", ports.Loopback, l.ports[Kwok]),
 	}
 }

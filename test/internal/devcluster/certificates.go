@@ -24,6 +24,7 @@ const (
 	admin             = "admin"
 	apiServerServer   = "apiserver"
 	kubeletClient     = "apiserver-kubelet-client"
+	kwokServing       = "kwok-serving"
 	etcdServer        = "etcd"
 	etcdClient        = "apiserver-etcd-client"
 	frontProxyClient  = "front-proxy-client"
@@ -79,6 +80,7 @@ func certificates() pki.Set {
 				Usages: both, DNSNames: local, IPs: localIPs,
 			},
 			{Name: Kwok, Authority: clusterCA, CommonName: userPrefix + Kwok, Usages: client},
+			{Name: kwokServing, Authority: clusterCA, CommonName: kwokServing, Usages: server, DNSNames: local, IPs: localIPs},
 			{Name: Provisioner, Authority: clusterCA, CommonName: userPrefix + Provisioner, Usages: client},
 			{Name: Kubelet, Authority: clusterCA, CommonName: nodeUser, Organizations: nodes, Usages: client},
 			{

@@ -30,6 +30,9 @@ const (
 	KubeRouter = "kube-router"
 )
 
+// simulatedPods names the port of this machine that answers for every port of simulated Pods, if somebody listens there.
+const simulatedPods = "simulated-pods"
+
 // kubeletServer names the port on which a kubelet serves the API server.
 const kubeletServer = "kubelet-server"
 
@@ -84,7 +87,7 @@ func controlPlane() []component {
 		name: Scheduler, program: build.Scheduler, after: controller, ports: []string{Scheduler},
 		scheme: "https", health: "/healthz", grace: 3 * time.Second, args: schedulerArgs,
 	}, {
-		name: Kwok, program: build.Kwok, after: controller, ports: []string{Kwok},
+		name: Kwok, program: build.Kwok, after: controller, ports: []string{Kwok, simulatedPods},
 		scheme: "http", health: "/healthz", grace: 3 * time.Second, args: kwokArgs,
 	}, {
 		name: Provisioner, program: build.Devcluster, after: controller,

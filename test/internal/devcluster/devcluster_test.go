@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func testLayout() layout {
 	numbers := map[string]int{}
 	for i, name := range []string{
-		Etcd, etcdPeer, APIServer, ControllerManager, Scheduler, Kwok, Node, Containerd, Kubelet, kubeletServer, KubeProxy, KubeRouter,
+		Etcd, etcdPeer, APIServer, ControllerManager, Scheduler, Kwok, Node, Containerd, Kubelet, kubeletServer, KubeProxy, KubeRouter, simulatedPods,
 	} {
 		numbers[name] = 20001 + i
 	}
@@ -166,7 +166,7 @@ func TestPlanNodes(t *testing.T) {
 			for _, name := range c.found {
 				found = append(found, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			}
-			nodes, remove := planNodes(found, c.wanted)
+			nodes, remove := planNodes(found, settings{Nodes: c.wanted})
 			var create []string
 			for _, node := range nodes {
 				create = append(create, node.Name)

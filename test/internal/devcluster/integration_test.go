@@ -42,6 +42,7 @@ func TestClustersSideBySide(t *testing.T) {
 	}
 	t.Run("a Pod with a claim runs on a simulated node", func(t *testing.T) { testPodWithClaim(t, clientOf(t, one)) })
 	t.Run("a Pod takes its grace period to end if it asks to", func(t *testing.T) { testSlowPod(t, clientOf(t, one)) })
+	t.Run("who listens on this machine answers for a simulated Pod", func(t *testing.T) { testPodPort(t, one) })
 	t.Run("up leaves a running cluster as it is", func(t *testing.T) {
 		before := pids(t, one)
 		if diff := cmp.Diff(before, pids(t, up(t, first))); diff != "" {

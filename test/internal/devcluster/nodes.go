@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,7 +60,7 @@ func settle(ctx context.Context, config *rest.Config, wanted settings) error {
 	if err != nil {
 		return err
 	}
-	create, remove := planNodes(found, wanted.Nodes)
+	create, remove := planNodes(found, wanted)
 	if err := changeNodes(ctx, client, create, remove); err != nil {
 		return err
 	}
@@ -80,10 +81,10 @@ func simulatedNodes(ctx context.Context, client kubernetes.Interface) ([]corev1.
 
 // planNodes returns the nodes to create and the names of those to delete, so
 // that kwok-0 to kwok-(wanted-1) remain.
-func planNodes(found []corev1.Node, wanted int) (create []*corev1.Node, remove []string) {
+func planNodes(found []corev1.Node, wanted settings) (create []*corev1.Node, remove []string) {
 	missing := map[string]*corev1.Node{}
-	for i := range wanted {
-		node := desiredNode(i)
+	for i := range wanted.Nodes {
+		node := desiredNode(i, wanted.Ports[simulatedPods])
 		missing[node.Name] = node
 	}
 	for _, node := range found {
@@ -92,7 +93,7 @@ func planNodes(found []corev1.Node, wanted int) (create []*corev1.Node, remove [
 		}
 		delete(missing, node.Name)
 	}
-	for i := range wanted {
+	for i := range wanted.Nodes {
 		if node, isMissing := missing[nodeName(i)]; isMissing {
 			create = append(create, node)
 		}
@@ -104,8 +105,8 @@ func nodeName(i int) string {
 	return fmt.Sprintf("kwok-%d", i)
 }
 
-// desiredNode is a node far larger than simulated Pods can fill.
-func desiredNode(i int) *corev1.Node {
+// desiredNode is a node far larger than simulated Pods can fill, for whose Pods a port answers.
+func desiredNode(i, podPort int) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("64"),
 		corev1.ResourceMemory:           resource.MustParse("512Gi"),
@@ -115,7 +116,7 @@ func desiredNode(i int) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        nodeName(i),
-			Annotations: map[string]string{simulatedAnnotation: simulatedValue},
+			Annotations: map[string]string{simulatedAnnotation: simulatedValue, PodPortAnnotation: strconv.Itoa(podPort)},
 			Labels: map[string]string{
 				"type":                 "kwok",
 				corev1.LabelHostname:   nodeName(i),

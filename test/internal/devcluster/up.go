@@ -147,7 +147,8 @@ func (s *starter) lay(now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading KWOK's stages: %w", err)
 	}
-	if err := os.WriteFile(s.layout.path(stagesFile), append(stages, stagesYAML...), 0o644); err != nil {
+	stages = append(append(stages, stagesYAML...), forwardingTo(s.layout.ports[simulatedPods])...)
+	if err := os.WriteFile(s.layout.path(stagesFile), stages, 0o644); err != nil {
 		return fmt.Errorf("writing KWOK's stages: %w", err)
 	}
 	return nil

@@ -10,31 +10,34 @@ import (
 	"strings"
 )
 
-// Build says how to build a controller.
+// Sandboxd is the daemon in a sandbox.
+const Sandboxd = "sandboxd"
+
+// Build says how to build a program.
 type Build struct {
 	// Root is the repository's.
 	Root string
-	// Controller is CoreController or ExtensionsController; empty: CoreController.
-	Controller string
+	// Program is CoreController, ExtensionsController or Sandboxd; empty: CoreController.
+	Program string
 	// Out is the directory to build into; empty: bin/ below Root.
 	Out string
 	// Race builds with the race detector, which needs a C compiler.
 	Race bool
 }
 
-// BuildController builds a controller and returns its path. It carries the version, commit and date of the checkout, as
+// BuildProgram builds a program and returns its path. It carries the version, commit and date of the checkout, as
 // `make build` sets them.
-func BuildController(ctx context.Context, b Build) (string, error) {
+func BuildProgram(ctx context.Context, b Build) (string, error) {
 	out := b.Out
 	if out == "" {
 		out = filepath.Join(b.Root, "bin")
 	}
-	controller := cmp.Or(b.Controller, CoreController)
-	source, err := sourceOf(controller)
+	program := cmp.Or(b.Program, CoreController)
+	source, err := sourceOf(program)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(out, controller)
+	path := filepath.Join(out, program)
 	args := []string{"build", "-trimpath", "-ldflags", ldflags(ctx, b.Root)}
 	cgo := "0"
 	if b.Race {
@@ -45,20 +48,22 @@ func BuildController(ctx context.Context, b Build) (string, error) {
 	cmd.Dir = b.Root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", controller, err, output)
+		return "", fmt.Errorf("building %s: %w\n%s", program, err, output)
 	}
 	return path, nil
 }
 
-// sourceOf returns the main package of a controller, relative to the root of the repository.
-func sourceOf(controller string) (string, error) {
-	switch controller {
+// sourceOf returns the main package of a program, relative to the root of the repository.
+func sourceOf(program string) (string, error) {
+	switch program {
 	case CoreController:
 		return "./core/cmd/controller", nil
 	case ExtensionsController:
 		return "./extensions/cmd/controller", nil
+	case Sandboxd:
+		return "./core/cmd/sandboxd", nil
 	}
-	return "", fmt.Errorf("there is no controller %q to build: choose %s or %s", controller, CoreController, ExtensionsController)
+	return "", fmt.Errorf("there is no program %q to build: choose %s, %s or %s", program, CoreController, ExtensionsController, Sandboxd)
 }
 
 // ldflags gives the binary its identity; without git it gets the one of a development build.

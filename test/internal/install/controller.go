@@ -46,7 +46,7 @@ const (
 
 // ControllerOptions say which controller to run, and as whom.
 type ControllerOptions struct {
-	// Binary is the program, see BuildController.
+	// Binary is the program, see BuildProgram.
 	Binary string
 	// Args come after those that StartController sets, and so win.
 	Args []string

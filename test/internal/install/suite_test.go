@@ -37,10 +37,10 @@ func build() error {
 	if err != nil {
 		return err
 	}
-	if binary, err = install.BuildController(context.Background(), install.Build{Root: root}); err != nil {
+	if binary, err = install.BuildProgram(context.Background(), install.Build{Root: root}); err != nil {
 		return err
 	}
-	extensionsBinary, err = install.BuildController(context.Background(), install.Build{Root: root, Controller: install.ExtensionsController})
+	extensionsBinary, err = install.BuildProgram(context.Background(), install.Build{Root: root, Program: install.ExtensionsController})
 	return err
 }
 

@@ -1,0 +1,2 @@
+// Package auth decides who may speak to which sandbox.
+package auth
