@@ -13,5 +13,6 @@ func Programs() []Program {
 	return []Program{
 		{Name: "agent-sandbox-controller", Package: "./core/cmd/controller"},
 		{Name: "agent-sandbox-extensions-controller", Package: "./extensions/cmd/controller"},
+		{Name: "sandboxd", Package: "./core/cmd/sandboxd"},
 	}
 }

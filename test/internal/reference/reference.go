@@ -27,6 +27,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"docs/configuration.md", "flags", func(_ context.Context, both programs) (string, error) { return flagTable(both) }},
+		{"docs/configuration.md", "flags of sandboxd", func(context.Context, programs) (string, error) { return daemonTable(), nil }},
 		{"docs/metrics.md", "metrics", metricTable},
 	}
 }
