@@ -14,5 +14,6 @@ func Programs() []Program {
 		{Name: "agent-sandbox-controller", Package: "./core/cmd/controller"},
 		{Name: "agent-sandbox-extensions-controller", Package: "./extensions/cmd/controller"},
 		{Name: "sandbox-router", Package: "./core/cmd/router"},
+		{Name: "sandboxd", Package: "./core/cmd/sandboxd"},
 	}
 }

@@ -28,6 +28,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"docs/configuration.md", "flags", func(_ context.Context, both programs) (string, error) { return flagTable(both) }},
+		{"docs/configuration.md", "flags of sandboxd", func(context.Context, programs) (string, error) { return daemonTable(), nil }},
 		{"docs/metrics.md", "metrics", metricTable},
 		{"docs/configuration.md", "router flags", func(context.Context, programs) (string, error) { return routerFlagTable(routerprogram.Flags()), nil }},
 		{"docs/metrics.md", "router metrics", func(context.Context, programs) (string, error) { return routerMetricTable() }},

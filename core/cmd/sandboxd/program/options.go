@@ -41,6 +41,8 @@ type Options struct {
 	MaxOutputBytes int
 	// MaxProcessDuration is how long a program may run; 0 is for ever.
 	MaxProcessDuration time.Duration
+	// CopyTo is a path to copy the binary to, in the place of serving anything.
+	CopyTo string
 }
 
 // NewOptions returns the defaults.
@@ -79,6 +81,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	fs.IntVar(&o.StreamChunkSize, "stream-chunk-size", o.StreamChunkSize, "Most bytes of output in one message of a stream; 1 to 1048576.")
 	fs.DurationVar(&o.HTTPIdleTimeout, "http-idle-timeout", o.HTTPIdleTimeout, "How long an HTTP connection is kept without a request; above 0.")
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", o.ShutdownTimeout, "How long requests and programs may take to end when the daemon is told to; 0 or above.")
+	fs.StringVar(&o.CopyTo, "copy-to", o.CopyTo, "Copy the binary to this path and exit, for an init container.")
 	fs.Bool(versionFlag, false, "Print the version and exit.")
 	return fs
 }

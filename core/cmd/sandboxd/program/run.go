@@ -41,6 +41,7 @@ const usage = `sandboxd runs programs and moves files in a sandbox, for those wh
 Usage:
   sandboxd [flags]                       beside the workload
   sandboxd [flags] -- command [args]     as the entrypoint: runs the workload, and ends with it
+  sandboxd --copy-to=PATH                in an init container: copies itself to where another container has it
 
 Flags:
 `
@@ -80,7 +81,12 @@ func Run(self Process, args []string) int {
 		fmt.Fprintf(self.Stderr, "%s: unexpected argument %q: a workload stands behind --; see --help\n", Name, command[0])
 		return exitUsage
 	}
-	code, err := run(self, options, command)
+	code, err := exitOK, error(nil)
+	if options.CopyTo != "" {
+		err = copyTo(options.CopyTo)
+	} else {
+		code, err = run(self, options, command)
+	}
 	if err != nil {
 		fmt.Fprintf(self.Stderr, "%s: %v\n", Name, err)
 		return exitFailed

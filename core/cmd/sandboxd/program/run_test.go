@@ -195,3 +195,29 @@ func TestWhatItSaysAndEndsWith(t *testing.T) {
 		})
 	}
 }
+
+func TestItCopiesItself(t *testing.T) {
+	i := install(t)
+	path := filepath.Join(i.root, "sandboxd")
+	for range 2 {
+		cmd, output := i.command("--copy-to=" + path)
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+	}
+	want, err := os.ReadFile(i.binary)
+	must(t, err)
+	got, err := os.ReadFile(path)
+	must(t, err)
+	info, err := os.Stat(path)
+	must(t, err)
+	entries, err := os.ReadDir(i.root)
+	must(t, err)
+	if !bytes.Equal(want, got) || info.Mode() != 0o555 || len(entries) != 1 {
+		t.Errorf("%d bytes of %d, mode %s, %v", len(got), len(want), info.Mode(), entries)
+	}
+	cmd, output := i.command("--copy-to=/gone/sandboxd")
+	if err := cmd.Run(); err == nil || !strings.HasPrefix(output.String(), "sandboxd: --copy-to=/gone/sandboxd: its directory must be") {
+		t.Errorf("%v, %s", err, output)
+	}
+}
