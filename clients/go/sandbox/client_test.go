@@ -419,7 +419,7 @@ func TestAClaimThatFailsSaysWhy(t *testing.T) {
 	t.Run("a claim that does not get ready in time says what was seen last", func(t *testing.T) {
 		c, g := newCluster(t), newGuest(t)
 		c.answer = isNotReady("WarmPoolNotFound", `SandboxWarmPool "pool" not found`)
-		client := newClient(t, c, g, func(o *sandbox.Options) { o.SandboxReadyTimeout = 50 * time.Millisecond })
+		client := newClient(t, c, g, func(o *sandbox.Options) { o.SandboxReadyTimeout = 2 * time.Second })
 		_, err := client.CreateSandbox(t.Context(), "", "")
 		if !errors.Is(err, sandbox.ErrTimeout) || !strings.Contains(err.Error(), "WarmPoolNotFound") {
 			t.Errorf("got %v, want %v with the last reason", err, sandbox.ErrTimeout)

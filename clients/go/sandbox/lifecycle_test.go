@@ -106,7 +106,13 @@ func TestASandboxThatWasReplacedIsNotTouched(t *testing.T) {
 
 func TestASuspensionThatTakesTooLongSaysSo(t *testing.T) {
 	c, g := newCluster(t), newGuest(t)
-	sb := mustCreate(t, newClient(t, c, g, func(o *sandbox.Options) { o.SandboxReadyTimeout = 50 * time.Millisecond }))
+	mustCreate(t, newClient(t, c, g), sandbox.WithClaimName("mine"))
+	client := newClient(t, c, g, func(o *sandbox.Options) { o.SandboxReadyTimeout = 50 * time.Millisecond })
+	// It is ready, so that nothing is waited for before.
+	sb, err := client.GetSandbox(t.Context(), "mine", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := sb.Suspend(t.Context()); !errors.Is(err, sandbox.ErrTimeout) || !strings.Contains(err.Error(), "suspended") {
 		t.Errorf("got %v, want %v that says what was waited for", err, sandbox.ErrTimeout)
 	}
