@@ -20,7 +20,7 @@ func talk(ctx context.Context, address string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	sandbox := processv1.NewProcessServiceClient(connection)
 	stream, err := sandbox.Start(ctx, &processv1.StartRequest{Config: &processv1.ProcessConfig{Command: []string{"sh", "-c", "read line; echo got $line"}}})
 	if err != nil {

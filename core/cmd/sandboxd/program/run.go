@@ -81,12 +81,7 @@ func Run(self Process, args []string) int {
 		fmt.Fprintf(self.Stderr, "%s: unexpected argument %q: a workload stands behind --; see --help\n", Name, command[0])
 		return exitUsage
 	}
-	code, err := exitOK, error(nil)
-	if options.CopyTo != "" {
-		err = copyTo(options.CopyTo)
-	} else {
-		code, err = run(self, options, command)
-	}
+	code, err := run(self, options, command)
 	if err != nil {
 		fmt.Fprintf(self.Stderr, "%s: %v\n", Name, err)
 		return exitFailed
@@ -95,6 +90,9 @@ func Run(self Process, args []string) int {
 }
 
 func run(self Process, options Options, command []string) (int, error) {
+	if options.CopyTo != "" {
+		return exitOK, copyTo(options.CopyTo)
+	}
 	log := newLog(self.Stderr)
 	daemon, err := New(options, self.Environ, self.Now, log)
 	if err != nil {

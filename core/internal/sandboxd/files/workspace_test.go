@@ -376,7 +376,7 @@ func TestNoRaceLeadsOutside(t *testing.T) {
 }
 
 func swap(p place, stop <-chan struct{}) {
-	at, real, trap := filepath.Join(p.dir, "swap"), filepath.Join(p.dir, "real"), filepath.Join(p.dir, "trap")
+	at, honest, trap := filepath.Join(p.dir, "swap"), filepath.Join(p.dir, "honest"), filepath.Join(p.dir, "trap")
 	for {
 		select {
 		case <-stop:
@@ -384,8 +384,8 @@ func swap(p place, stop <-chan struct{}) {
 		default:
 		}
 		// Whatever of it fails does so since a write has made the directory meanwhile.
-		_ = os.MkdirAll(real, 0o755)
-		_ = os.Rename(real, at)
+		_ = os.MkdirAll(honest, 0o755)
+		_ = os.Rename(honest, at)
 		_ = os.RemoveAll(at)
 		_ = os.Symlink(p.outside, trap)
 		_ = os.Rename(trap, at)

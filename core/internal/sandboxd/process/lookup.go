@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -66,7 +67,7 @@ func executableAt(path string) error {
 
 // pathless is the error without the path, which is told already.
 func pathless(err error) error {
-	if wrapped, ok := err.(*fs.PathError); ok {
+	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
 		return wrapped.Err
 	}
 	return err
