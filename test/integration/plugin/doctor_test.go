@@ -147,7 +147,7 @@ func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
 		t.Errorf("it does not say that it may not read Pods: %+v", said)
 	}
 	// Waiting does with less, too.
-	plugin(t, namespace, "", "create", "other", "--image=a", "--timeout=2s", "--as=jane").want(t, 3, "sandbox/other: Waiting", "timed out after 2s")
+	plugin(t, namespace, "", "create", "other", "--image=a", "--timeout=10s", "--as=jane").want(t, 3, "sandbox/other: Waiting", "timed out after 10s")
 	plugin(t, namespace, "", "rm", "box", "--as=jane").want(t, 1, "deleting sandbox/box", "cannot delete resource")
 }
 

@@ -102,10 +102,10 @@ func TestAWaitEndsWithAReason(t *testing.T) {
 		says []string
 	}{
 		"a Pod that finds no node in time": {
-			[]string{"create", "box", "--image=a", "--timeout=2s"}, 3, []string{"waiting for sandbox/box to be ready: timed out after 2s: Waiting for a node", "`kubectl sandbox doctor sandbox/box"},
+			[]string{"create", "box", "--image=a", "--timeout=10s"}, 3, []string{"waiting for sandbox/box to be ready: timed out after 10s: Waiting for ", "`kubectl sandbox doctor sandbox/box"},
 		},
 		"a claim on a pool that there is not": {
-			[]string{"claim", "lost", "--pool=nowhere", "--timeout=2s"}, 3, []string{`timed out after 2s: Its pool "nowhere" does not exist`},
+			[]string{"claim", "lost", "--pool=nowhere", "--timeout=10s"}, 3, []string{`timed out after 10s: Its pool "nowhere" does not exist`},
 		},
 		"a Pod that can never be": {
 			[]string{"create", "bad", "--image=a", "--env=A=1", "--disk=d=1Gi:/a", "--disk=d=1Gi:/b"}, 1, []string{"waiting for sandbox/bad to be ready: "},
