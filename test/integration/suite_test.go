@@ -63,7 +63,7 @@ func build(dir string) (err error) {
 		return err
 	}
 	extensions := core
-	extensions.Controller = install.ExtensionsController
+	extensions.Program = install.ExtensionsController
 	extensionsBinary, err = install.BuildProgram(context.Background(), extensions)
 	return err
 }

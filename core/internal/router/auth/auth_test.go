@@ -118,7 +118,7 @@ func TestEverybodyMayWhereAllAreAllowed(t *testing.T) {
 func TestTokensAreReviewed(t *testing.T) {
 	for name, test := range map[string]struct {
 		options   ReviewOptions
-		server    apiServer
+		server    *apiServer
 		header    string
 		want      int
 		questions int
@@ -130,13 +130,16 @@ func TestTokensAreReviewed(t *testing.T) {
 		"no token, which is allowed":            {options: ReviewOptions{Anonymous: AllowAnonymous}, want: 200},
 		"another scheme, though none is needed": {options: ReviewOptions{Anonymous: AllowAnonymous}, header: "Basic YTpi", want: 401},
 		"an empty token":                        {header: "Bearer ", want: 401},
-		"an API server that does not answer":    {server: apiServer{broken: errors.New("down")}, header: "Bearer good", want: 500},
-		"the right audience":                    {options: ReviewOptions{Audiences: []string{"router"}}, server: apiServer{audiences: []string{"router"}}, header: "Bearer good", want: 200, questions: 1},
-		"another audience":                      {options: ReviewOptions{Audiences: []string{"router"}}, server: apiServer{audiences: []string{"else"}}, header: "Bearer good", want: 401, questions: 1},
+		"an API server that does not answer":    {server: &apiServer{broken: errors.New("down")}, header: "Bearer good", want: 500},
+		"the right audience":                    {options: ReviewOptions{Audiences: []string{"router"}}, server: &apiServer{audiences: []string{"router"}}, header: "Bearer good", want: 200, questions: 1},
+		"another audience":                      {options: ReviewOptions{Audiences: []string{"router"}}, server: &apiServer{audiences: []string{"else"}}, header: "Bearer good", want: 401, questions: 1},
 		"an API server that knows no audience":  {options: ReviewOptions{Audiences: []string{"router"}}, header: "Bearer good", want: 401, questions: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &test.server
+			server := test.server
+			if server == nil {
+				server = &apiServer{}
+			}
 			server.tokens = map[string]string{"good": "ann"}
 			test.options.TTL, test.options.Size = time.Minute, 10
 			mode := NewTokenReview(server, test.options, clocktesting.NewFakeClock(time.Unix(1000, 0)))

@@ -37,7 +37,7 @@ func NewWatching(index *Index, live client.Reader, clusterDomain string) *Watchi
 	}
 }
 
-// Resolve returns the endpoint by the first that leads to one: the address of the request, where it is a sandbox's; the UID; the name;
+// Resolve returns the endpoint by the first that leads to one: the address of the request, where it is that sandbox's; the UID; the name;
 // what the API server says of a Sandbox whose Pod is not known; the Service of that. The error is a *Failure, or that of ctx.
 func (w *Watching) Resolve(ctx context.Context, wanted target.Target) (Endpoint, error) {
 	named := w.index.named(wanted.Sandbox)
@@ -60,7 +60,7 @@ const suspected Reason = "unreachable"
 func (w *Watching) first(ctx context.Context, wanted target.Target, named []*pod) (*pod, Reason, error) {
 	var ways [][]*pod
 	if wanted.PodIP.IsValid() {
-		ways = append(ways, w.index.at(wanted.PodIP))
+		ways = append(ways, slices.DeleteFunc(slices.Clone(w.index.at(wanted.PodIP)), func(p *pod) bool { return !isOf(p, wanted) }))
 	}
 	if wanted.UID != "" {
 		ways = append(ways, w.index.withUID(wanted.UID))
@@ -82,6 +82,11 @@ func (w *Watching) first(ctx context.Context, wanted target.Target, named []*pod
 		}
 	}
 	return nil, reason, nil
+}
+
+// isOf says that a Pod is of the Sandbox that a request names. Addresses are used again: that of a Pod which is gone may be another sandbox's.
+func isOf(p *pod, wanted target.Target) bool {
+	return p.sandbox == wanted.Sandbox || wanted.UID != "" && p.sandboxUID == wanted.UID
 }
 
 // choose returns the Pod to go to, or why there is none. Of one that looks unclaimed it returns both.

@@ -162,8 +162,11 @@ func TestResolve(t *testing.T) {
 			pods: []*corev1.Pod{pod(func(p *corev1.Pod) { p.Name = "pool-x7f" })}, wanted: want(), want: own,
 		},
 		"by an address, the other of its Pod too": {pods: []*corev1.Pod{pod()}, wanted: byIP("fd00::7"), want: place{"box", "fd00::7", "pod-1"}},
-		"an address leads to whose it is, before the name does": {
-			pods: []*corev1.Pod{pod(), pod(of("other", "uid-2"), withUID("pod-2"), at("10.0.0.8"))}, wanted: byIP("10.0.0.8"), want: place{"other", "10.0.0.8", "pod-2"},
+		"an address that is another sandbox's by now is not used": {
+			pods: []*corev1.Pod{pod(), pod(of("other", "uid-2"), withUID("pod-2"), at("10.0.0.8"))}, wanted: byIP("10.0.0.8"), want: own,
+		},
+		"an address that is another sandbox's by now, and no such Sandbox": {
+			pods: []*corev1.Pod{pod(of("other", "uid-2"))}, wanted: byIP("10.0.0.7"), reason: resolve.Unknown, lookups: 1,
 		},
 		"an address of nobody is not believed":          {pods: []*corev1.Pod{pod()}, wanted: byIP("10.96.0.1"), want: own},
 		"an address of nobody, and no such Sandbox":     {wanted: byIP("10.96.0.1"), reason: resolve.Unknown, lookups: 1},
