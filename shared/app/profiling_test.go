@@ -25,8 +25,8 @@ func TestProfilesAreServedAsAsked(t *testing.T) {
 				paths = append(paths, path)
 			}
 			slices.Sort(paths)
-			if !slices.Equal(paths, tc.paths) || tc.options.flag() != tc.flag {
-				t.Errorf("%s serves %v", tc.options.flag(), paths)
+			if !slices.Equal(paths, tc.paths) || tc.options.Flag() != tc.flag {
+				t.Errorf("%s serves %v", tc.options.Flag(), paths)
 			}
 		})
 	}
