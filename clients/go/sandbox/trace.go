@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -14,10 +15,11 @@ import (
 // start begins the span of an operation. finish ends it.
 func (s *Sandbox) start(ctx context.Context, operation string, more ...attribute.KeyValue) (context.Context, trace.Span) {
 	key := s.key()
-	attributes := append(more,
+	attributes := slices.Concat(more, []attribute.KeyValue{
 		attribute.String("k8s.namespace.name", key.Namespace),
 		attribute.String("sandbox.claim.name", key.ClaimName),
-		attribute.String("sandbox.name", s.SandboxName()))
+		attribute.String("sandbox.name", s.SandboxName()),
+	})
 	return s.client.tracer.Start(ctx, "sandbox."+operation, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
 }
 

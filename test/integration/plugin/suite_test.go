@@ -73,6 +73,14 @@ func runOnServer(m *testing.M, dir string) (code int, err error) {
 	if err := os.WriteFile(kubeconfig, apiServer.Kubeconfig(), 0o600); err != nil {
 		return 0, err
 	}
+	var started []*install.Controller
+	defer func() {
+		ctx, cancel := context.WithTimeout(ctx, fixture.Patience)
+		defer cancel()
+		for _, controller := range started {
+			err = errors.Join(err, controller.Stop(ctx))
+		}
+	}()
 	for _, name := range []string{install.CoreController, install.ExtensionsController} {
 		binary, err := install.BuildProgram(ctx, install.Build{Root: root, Program: name, Out: dir})
 		if err != nil {
@@ -82,11 +90,7 @@ func runOnServer(m *testing.M, dir string) (code int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		defer func() {
-			ctx, cancel := context.WithTimeout(ctx, fixture.Patience)
-			defer cancel()
-			err = errors.Join(err, controller.Stop(ctx))
-		}()
+		started = append(started, controller)
 	}
 	return m.Run(), nil
 }

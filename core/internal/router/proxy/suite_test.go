@@ -205,14 +205,24 @@ func (r *router) dial(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 }
 
 // upgrade asks for another protocol.
-func (r *router) upgrade(t *testing.T, lines ...string) (net.Conn, *bufio.Reader, *http.Response) {
+func (r *router) upgrade(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, reader := r.dial(t, append([]string{"GET /socket HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket"}, lines...)...)
+	if status, header := head(t, reader); status != http.StatusSwitchingProtocols || header.Get("Upgrade") != "websocket" {
+		t.Fatalf("answered %d, upgraded to %q", status, header.Get("Upgrade"))
+	}
+	return connection, reader
+}
+
+// head reads the head of an answer, and leaves what follows to the caller.
+func head(t *testing.T, reader *bufio.Reader) (int, http.Header) {
+	t.Helper()
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return connection, reader, response
+	defer func() { _ = response.Body.Close() }()
+	return response.StatusCode, response.Header
 }
 
 // echo takes an upgrade and says back every line that it is told, until it is told no more.

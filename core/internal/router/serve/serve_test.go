@@ -114,8 +114,12 @@ func (r *running) upgrade(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, reader := r.dial(t, "GET /socket HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket")
 	response, err := http.ReadResponse(reader, nil)
-	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(err, response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(response.Status)
 	}
 	return connection, reader
 }

@@ -98,9 +98,7 @@ func (t *turn) follow(ctx context.Context, of source, failed func(error)) {
 	}
 	t.followed[key] = true
 	t.followers.Go(func() {
-		if err := follow(ctx, t.API, of, t.changed); err != nil {
-			failed(err)
-		}
+		failed(follow(ctx, t.API, of, t.changed))
 	})
 }
 

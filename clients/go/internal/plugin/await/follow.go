@@ -18,7 +18,7 @@ type source struct {
 	selector  fields.Selector
 }
 
-// follow calls changed once it has a list, and again with each change, until ctx ends. A watch that ends, as they do now and then, is
+// follow calls changed once it has a list, and again with each change, until ctx ends or it fails, and returns why. A watch that ends, as they do now and then, is
 // begun anew.
 func follow(ctx context.Context, api client.WithWatch, of source, changed func()) error {
 	for {

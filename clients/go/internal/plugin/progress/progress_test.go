@@ -69,9 +69,3 @@ func TestATerminalGetsOneLineThatIsKeptFresh(t *testing.T) {
 		t.Error("it is more than one line")
 	}
 }
-
-func TestQuietSaysNothing(t *testing.T) {
-	line := progress.None()
-	line.Show(finding("a"))
-	line.End()
-}
