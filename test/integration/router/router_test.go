@@ -56,7 +56,7 @@ func (c call) eventually(t *testing.T, status int, body string) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%d of %s", status, c.name), func() error {
 		if got, text, err := c.do(t); err != nil || got != status || !strings.Contains(text, body) {
-			return fmt.Errorf("%d %s: %w", got, text, err)
+			return fmt.Errorf("%d %s (%v)", got, text, err)
 		}
 		return nil
 	})

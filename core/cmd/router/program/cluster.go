@@ -99,7 +99,9 @@ func newClient(config *rest.Config, scheme *runtime.Scheme) (client.Client, erro
 func mapper() meta.RESTMapper {
 	kinds := meta.NewDefaultRESTMapper(nil)
 	kinds.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
-	kinds.Add(sandboxv1beta1.GroupVersion.WithKind(sandboxv1beta1.SandboxKind), meta.RESTScopeNamespace)
+	// The mapper would guess "sandboxs".
+	kinds.AddSpecific(sandboxv1beta1.GroupVersion.WithKind(sandboxv1beta1.SandboxKind), sandboxv1beta1.GroupVersion.WithResource("sandboxes"),
+		sandboxv1beta1.GroupVersion.WithResource("sandbox"), meta.RESTScopeNamespace)
 	kinds.Add(authenticationv1.SchemeGroupVersion.WithKind("TokenReview"), meta.RESTScopeRoot)
 	kinds.Add(authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview"), meta.RESTScopeRoot)
 	return kinds

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/plugin/command"
 )
@@ -18,9 +15,6 @@ import (
 // Main runs the plugin with the arguments behind its name and returns the exit code: 0 done, 1 not done, 2 wrong usage, 3 timed out
 // waiting, or that of a command that was run in a Sandbox. Complaints go to the error stream, one line each.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// What libraries log, the commands say in their own words.
-	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
 	root := command.New(command.Environment{Streams: streams, Clock: clock.RealClock{}, Version: version()})
 	root.SetArgs(args)
 	code, say := command.Exit(root.ExecuteContext(ctx))
