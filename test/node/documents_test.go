@@ -32,7 +32,11 @@ func newShell(t *testing.T) shell {
 	}
 	path := strings.Join([]string{programs, filepath.Join(programs, "k8s"), os.Getenv("PATH")}, string(os.PathListSeparator))
 	home := t.TempDir()
-	return shell{t, []string{"PATH=" + path, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home}}
+	return shell{t, []string{
+		"PATH=" + path, "HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home,
+		// A make that runs these tests has those that they run say more than a reader sees.
+		"MAKEFLAGS=", "MAKELEVEL=",
+	}}
 }
 
 func (s shell) must(commands string) string {

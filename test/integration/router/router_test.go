@@ -214,9 +214,9 @@ func TestWhoMaySpeakToASandbox(t *testing.T) {
 	namespace := testkit.Namespace(t, user)
 	port := listen(t, "127.0.0.1:0", says("box"))
 	router := start(t, "--authz-mode=subject-access-review")
-	for _, name := range []string{"box", "other"} {
-		makePod(t, makeSandbox(t, namespace, name, ""), map[string]string{"box": "127.0.0.1", "other": "127.0.0.2"}[name], nil)
-	}
+	makePod(t, makeSandbox(t, namespace, "box", ""), "127.0.0.1", nil)
+	other := makeSandbox(t, namespace, "other", "")
+	makePod(t, other, "127.0.0.2", nil)
 	ann := &corev1.ServiceAccount{ObjectMeta: fixture.Named(namespace, "ann")}
 	role := &rbacv1.Role{ObjectMeta: fixture.Named(namespace, "speak"), Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{sandboxv1beta1.GroupName}, Resources: []string{"sandboxes/proxy"}, ResourceNames: []string{"box"}, Verbs: []string{"create"},
@@ -246,6 +246,7 @@ func TestWhoMaySpeakToASandbox(t *testing.T) {
 	as("other", token.Status.Token).eventually(t, http.StatusForbidden, "You may not create sandboxes/proxy of Sandbox other in namespace "+namespace+".")
 	as("box", "").eventually(t, http.StatusUnauthorized, "A bearer token is required.")
 	as("box", "made-up").eventually(t, http.StatusUnauthorized, "The bearer token is not valid.")
-	// The name of the one and the address of the other lead to the other.
-	as("box", token.Status.Token, "X-Sandbox-Pod-IP", "127.0.0.2").eventually(t, http.StatusForbidden, "Sandbox other")
+	// What counts is where the request leads to: with the address of the other to the one that is named, with the UID of the other to that.
+	as("box", token.Status.Token, "X-Sandbox-Pod-IP", "127.0.0.2").eventually(t, http.StatusOK, "box")
+	as("box", token.Status.Token, "X-Sandbox-UID", string(other.UID)).eventually(t, http.StatusForbidden, "Sandbox other")
 }
