@@ -4,10 +4,12 @@ package node_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
@@ -45,12 +48,51 @@ func daemonPod(template *extensionsv1beta1.SandboxTemplate) {
 func newSDK(t *testing.T, namespace string) *sandbox.Client {
 	t.Helper()
 	client, err := sandbox.NewClient(t.Context(), sandbox.Options{
-		RESTConfig: config, Namespace: namespace, Runtime: sandbox.RuntimeSandboxd, Connectivity: sandbox.ConnectivityPodTunnel, Quiet: true,
+		RESTConfig: forwardedConfig(t), Namespace: namespace, Runtime: sandbox.RuntimeSandboxd, Connectivity: sandbox.ConnectivityPodTunnel, Quiet: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// forwardedConfig reaches the API server at an address of this machine, from which connections go to the network of the node: what upgrades
+// connections in client-go does not use the dialer of a configuration.
+func forwardedConfig(t *testing.T) *rest.Config {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := config.Dial(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", port))
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go relay(from, to)
+			go relay(to, from)
+		}
+	}()
+	forwarded := rest.CopyConfig(config)
+	forwarded.Host, forwarded.Dial = "https://"+listener.Addr().String(), nil
+	return forwarded
+}
+
+// relay copies until either side ends, which ends the other.
+func relay(from, to net.Conn) {
+	_, _ = io.Copy(to, from)
+	_, _ = from.Close(), to.Close()
 }
 
 // TestTheSDKFromClaimToOutput measures how long a program waits for what its first command prints.
