@@ -35,12 +35,15 @@ type Server struct {
 	path   string
 	opened int
 	conns  []httpstream.Connection
+	// opening is how many are about to be among conns, though the client may take them for open already; settled tells when it falls.
+	opening int
+	settled *sync.Cond
 }
 
 // Start serves on a loopback port until the test ends.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	s.done = make(chan struct{})
+	s.done, s.settled = make(chan struct{}), sync.NewCond(&s.mu)
 	server := httptest.NewServer(s)
 	s.URL = server.URL
 	t.Cleanup(func() {
@@ -69,6 +72,9 @@ func (s *Server) Opened() int {
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for s.opening > 0 {
+		s.settled.Wait()
+	}
 	for _, conn := range s.conns {
 		_ = conn.Close()
 	}
@@ -80,49 +86,61 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.path = r.URL.Path
 	s.mu.Unlock()
-	upgradesToWebSocket := websocket.IsWebSocketUpgrade(r)
 	switch {
 	case s.Hang != nil:
 		s.Hang()
 		<-s.done
 	case s.Refuse != 0:
 		http.Error(w, http.StatusText(s.Refuse), s.Refuse)
-	case upgradesToWebSocket && s.NoWebSocket:
+	case websocket.IsWebSocketUpgrade(r) && s.NoWebSocket:
 		http.Error(w, "no WebSocket here", http.StatusBadRequest)
-	case upgradesToWebSocket:
-		s.overWebSocket(w, r)
 	default:
-		s.overSPDY(w, r)
+		s.open(w, r)
 	}
 }
 
-func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request) {
+// open upgrades a connection, and returns when it has ended.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.opening++
+	s.mu.Unlock()
+	upgrade := s.overSPDY
+	if websocket.IsWebSocketUpgrade(r) {
+		upgrade = s.overWebSocket
+	}
+	conn := upgrade(w, r)
+	s.mu.Lock()
+	if s.opening--; conn != nil {
+		s.conns = append(s.conns, conn)
+		s.opened++
+	}
+	s.settled.Broadcast()
+	s.mu.Unlock()
+	if conn != nil {
+		<-conn.CloseChan()
+	}
+}
+
+// overWebSocket returns nil where the upgrade failed.
+func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request) httpstream.Connection {
 	upgrader := websocket.Upgrader{Subprotocols: []string{constants.WebsocketsSPDYTunnelingPrefix + portforward.PortForwardProtocolV1Name}}
 	socket, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return
+		return nil
 	}
 	conn, err := spdy.NewServerConnection(portforward.NewTunnelingConnection("server", socket), s.accept)
-	if err == nil {
-		s.hold(conn)
+	if err != nil {
+		return nil
 	}
+	return conn
 }
 
-func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request) {
+// overSPDY returns nil where the upgrade failed.
+func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request) httpstream.Connection {
 	if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
-		return
+		return nil
 	}
-	if conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, s.accept); conn != nil {
-		s.hold(conn)
-	}
-}
-
-func (s *Server) hold(conn httpstream.Connection) {
-	s.mu.Lock()
-	s.conns = append(s.conns, conn)
-	s.opened++
-	s.mu.Unlock()
-	<-conn.CloseChan()
+	return spdy.NewResponseUpgrader().UpgradeResponse(w, r, s.accept)
 }
 
 func (s *Server) accept(stream httpstream.Stream, replied <-chan struct{}) error {
