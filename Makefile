@@ -33,7 +33,7 @@ DIGESTS ?=
 
 # The race detector needs a C compiler.
 RACE := $(if $(shell command -v "$$(go env CC | cut -d' ' -f1)"),-race)
-GO_TEST := $(if $(RACE),CGO_ENABLED=1) go test $(RACE)
+GO_TEST := $(if $(RACE),CGO_ENABLED=1) go test $(RACE) -timeout=20m
 # A run inside a run adds its rows to the table of the outermost.
 STEPS := go run ./release/cmd/steps
 ARGS ?=
@@ -46,7 +46,7 @@ FUZZ_TARGETS = $(shell grep -rHoE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go
 FUZZ_FOR ?= 20s
 FUZZ_STEPS = $(foreach target,$(FUZZ_TARGETS),"$(lastword $(subst :, ,$(target)))=go test -run '^$$' -fuzz '^$(lastword $(subst :, ,$(target)))$$' -fuzztime $(FUZZ_FOR) ./$(firstword $(subst :, ,$(target)))")
 # Verbose, so that what is skipped is seen.
-NODE_TEST = cd test && go test -count=1 -timeout=30m -v -tags=node ./node/...
+NODE_TEST = cd test && go test -count=1 -timeout=60m -v -tags=node ./node/...
 SIM = cd test && go test -count=1 -timeout=0 ./sim -run TestSchedules -v -args -schedules=$(N) -for=$(FOR) -first=$(SEED)
 
 ##@ Use

@@ -53,7 +53,10 @@ func TestTheCommandsOfTheDocuments(t *testing.T) {
 
 func follow(t *testing.T, d documents.Document) {
 	t.Helper()
-	shell := newShell(t, testkit.Namespace(t, user))
+	namespace := testkit.Namespace(t, user)
+	// As a controller of Kubernetes does, which does not run here.
+	fixture.Create(t, user, &corev1.ServiceAccount{ObjectMeta: fixture.Named(namespace, "default")})
+	shell := newShell(t, namespace)
 	for name, content := range d.Files {
 		if err := os.WriteFile(filepath.Join(shell.dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
