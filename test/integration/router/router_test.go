@@ -55,10 +55,11 @@ func (c call) do(t *testing.T) (int, string, error) {
 func (c call) eventually(t *testing.T, status int, body string) {
 	t.Helper()
 	testkit.Eventually(t, fmt.Sprintf("%d of %s", status, c.name), func() error {
-		if got, text, err := c.do(t); err != nil || got != status || !strings.Contains(text, body) {
-			return fmt.Errorf("%d %s (%v)", got, text, err)
+		got, text, err := c.do(t)
+		if err == nil && (got != status || !strings.Contains(text, body)) {
+			err = fmt.Errorf("answered %d %s", got, text)
 		}
-		return nil
+		return err
 	})
 }
 
