@@ -94,10 +94,8 @@ func TestAClaimSaysWhoMadeItAndWhen(t *testing.T) {
 	}
 }
 
-func TestOneWatchAndNoPolling(t *testing.T) {
-	c, g := newCluster(t), newGuest(t)
-	c.idle = true
-	client := newClient(t, c, g)
+// creating has a sandbox claimed under the name mine, and forgotten, and returns where it is told how that went.
+func creating(t *testing.T, client *sandbox.Client) <-chan error {
 	opened := make(chan error, 1)
 	go func() {
 		sb, err := client.CreateSandbox(t.Context(), "", "", sandbox.WithClaimName("mine"))
@@ -106,6 +104,13 @@ func TestOneWatchAndNoPolling(t *testing.T) {
 		}
 		opened <- err
 	}()
+	return opened
+}
+
+func TestOneWatchAndNoPolling(t *testing.T) {
+	c, g := newCluster(t), newGuest(t)
+	c.idle = true
+	opened := creating(t, newClient(t, c, g))
 	eventually(t, func() string {
 		if c.Watches() == 0 {
 			return "there is no watch"
@@ -133,15 +138,7 @@ func TestOneWatchAndNoPolling(t *testing.T) {
 func TestAWatchThatBreaksOffIsTakenUpAgain(t *testing.T) {
 	c, g := newCluster(t), newGuest(t)
 	c.idle = true
-	client := newClient(t, c, g)
-	opened := make(chan error, 1)
-	go func() {
-		sb, err := client.CreateSandbox(t.Context(), "", "", sandbox.WithClaimName("mine"))
-		if err == nil {
-			client.Forget(sb)
-		}
-		opened <- err
-	}()
+	opened := creating(t, newClient(t, c, g))
 	for broken := 1; broken <= 2; broken++ {
 		eventually(t, func() string {
 			if c.Watches() == 0 || c.Asked("watch sandboxclaims") < broken {

@@ -118,13 +118,8 @@ func (c call) upgrade(t *testing.T) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	reader := bufio.NewReader(connection)
-	response, err := http.ReadResponse(reader, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(response.Status)
+	if status, _ := testkit.ReadHead(t, reader); status != http.StatusSwitchingProtocols {
+		t.Fatalf("answered %d", status)
 	}
 	return connection, reader
 }

@@ -57,8 +57,8 @@ type claimTeller struct {
 	client  client.WithWatch
 	timeout time.Duration
 	told    *recorder
-	// sandbox is the name of the Sandbox that the claim on the pool got.
-	sandbox string
+	// taken is the Sandbox that the claim on the pool got.
+	taken *sandboxv1beta1.Sandbox
 	// warm is how long the claim on the pool waited for its Sandbox.
 	warm time.Duration
 }
@@ -136,7 +136,7 @@ func (t *claimTeller) takeWarm(ctx context.Context) error {
 	if launch := sandbox.Labels[sandboxv1beta1.LabelLaunchType]; launch != sandboxv1beta1.LaunchTypeWarm {
 		return fmt.Errorf("claim %s got Sandbox %s, launched %q, though the pool was full", t.claim.Name, sandbox.Name, launch)
 	}
-	t.warm, t.sandbox = took, sandbox.Name
+	t.warm, t.taken = took, sandbox
 	t.told.add(time.Now(), "bound", fmt.Sprintf("claim %s has warm Sandbox %s, Ready %d ms after it asked", t.claim.Name, sandbox.Name, took.Milliseconds()),
 		fact{"sandbox", sandbox.Name}, fact{"milliseconds", fmt.Sprint(took.Milliseconds())})
 	return nil

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/sandbox"
-	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/ports"
 	"sigs.k8s.io/agent-sandbox/test/internal/devcluster/process"
@@ -35,14 +34,20 @@ const (
 
 // runCommand runs a command in the Sandbox of the claim by the Go SDK.
 func (t *claimTeller) runCommand(ctx context.Context) (err error) {
-	by, stop, err := t.answering(ctx)
+	by, port, err := t.answering(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	if by == "" {
 		t.stage.options.report("no command is run: --image names an image that runs %s", daemon)
 		return nil
+	}
+	if port != "" {
+		stop, failed := t.stage.startDaemon(ctx, port)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	}
 	sdk, err := sandbox.NewClient(ctx, sandbox.Options{
 		RESTConfig: t.stage.config, Namespace: Namespace, Connectivity: sandbox.ConnectivityPodTunnel, Quiet: true,
@@ -68,36 +73,27 @@ func (t *claimTeller) runCommand(ctx context.Context) (err error) {
 }
 
 // answering says by what commands in the claimed Sandbox are run: by the image, or, where the node is simulated and so runs no containers, by
-// a process of this machine, which stop ends; by nothing if it is empty.
-func (t *claimTeller) answering(ctx context.Context) (by string, stop func(context.Context) error, err error) {
-	nothing := func(context.Context) error { return nil }
-	taken := &sandboxv1beta1.Sandbox{}
-	if err := t.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: t.sandbox}, taken); err != nil {
-		return "", nothing, fmt.Errorf("reading Sandbox %s: %w", t.sandbox, err)
-	}
+// a process of this machine on a port of its loopback; by nothing if it is empty.
+func (t *claimTeller) answering(ctx context.Context) (by, port string, err error) {
 	node := &corev1.Node{}
-	if err := t.client.Get(ctx, client.ObjectKey{Name: taken.Status.NodeName}, node); err != nil {
-		return "", nothing, fmt.Errorf("reading the node of Sandbox %s: %w", t.sandbox, err)
+	if err := t.client.Get(ctx, client.ObjectKey{Name: t.taken.Status.NodeName}, node); err != nil {
+		return "", "", fmt.Errorf("reading the node of Sandbox %s: %w", t.taken.Name, err)
 	}
-	port, simulated := node.Annotations[devcluster.PodPortAnnotation]
-	switch {
-	case simulated:
-		stop, err := t.stage.startDaemon(ctx, port)
-		return "by " + daemon + " on this machine, since simulated nodes run no containers", stop, err
-	case t.stage.options.Image != "":
-		return "by the " + daemon + " of its image", nothing, nil
-	default:
-		return "", nothing, nil
+	if port, simulated := node.Annotations[devcluster.PodPortAnnotation]; simulated {
+		return "by " + daemon + " on this machine, since simulated nodes run no containers", port, nil
 	}
+	if t.stage.options.Image != "" {
+		return "by the " + daemon + " of its image", "", nil
+	}
+	return "", "", nil
 }
 
-// startDaemon has the daemon answer on a port of the loopback for the Pods of simulated nodes, in a directory of its own.
-func (s *stage) startDaemon(ctx context.Context, port string) (func(context.Context) error, error) {
+// startDaemon has the daemon answer on a port of the loopback for the Pods of simulated nodes, in a directory of its own. The caller stops it.
+func (s *stage) startDaemon(ctx context.Context, port string) (stop func(context.Context) error, err error) {
 	dir, err := os.MkdirTemp("", "agent-sandbox-demo-")
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for %s: %w", daemon, err)
 	}
-	remove := func(context.Context) error { return os.RemoveAll(dir) }
 	started, err := process.Start(process.Program{
 		Path: filepath.Join(s.options.Binaries, daemon),
 		Args: []string{"--root-dir=" + dir, "--listen-host=" + ports.Loopback, "--legacy-port=" + port, "--rest-port=0", "--grpc-port=0"},
@@ -105,10 +101,13 @@ func (s *stage) startDaemon(ctx context.Context, port string) (func(context.Cont
 		Log:  filepath.Join(s.options.Root, "bin", "demo-"+daemon+".log"),
 	})
 	if err != nil {
-		return remove, fmt.Errorf("%w (`make build` builds %s)", err, daemon)
+		return nil, errors.Join(fmt.Errorf("%w (`make build` builds %s)", err, daemon), os.RemoveAll(dir))
 	}
-	stop := func(ctx context.Context) error { return errors.Join(started.Stop(ctx, daemonGrace), remove(ctx)) }
-	return stop, awaitListener(ctx, net.JoinHostPort(ports.Loopback, port), s.options.Timeout)
+	stop = func(ctx context.Context) error { return errors.Join(started.Stop(ctx, daemonGrace), os.RemoveAll(dir)) }
+	if err := awaitListener(ctx, net.JoinHostPort(ports.Loopback, port), s.options.Timeout); err != nil {
+		return nil, errors.Join(err, stop(context.WithoutCancel(ctx)))
+	}
+	return stop, nil
 }
 
 // awaitListener waits until somebody listens at an address.

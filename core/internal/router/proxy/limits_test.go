@@ -111,7 +111,7 @@ func TestABodyThatStopsIsNotWaitedFor(t *testing.T) {
 		return nil
 	})
 	fake.Step(11 * time.Minute)
-	if status, _ := head(t, reader); status != http.StatusGatewayTimeout {
+	if status, _ := testkit.ReadHead(t, reader); status != http.StatusGatewayTimeout {
 		t.Errorf("answered %d", status)
 	}
 }
@@ -228,7 +228,7 @@ func TestWhatAClientIsTold(t *testing.T) {
 func TestATunnelIsRefused(t *testing.T) {
 	r := newSetting().route(t, http.HandlerFunc(echo))
 	_, reader := r.dial(t, "CONNECT 10.0.0.1:443 HTTP/1.1")
-	if status, _ := head(t, reader); status != http.StatusMethodNotAllowed {
+	if status, _ := testkit.ReadHead(t, reader); status != http.StatusMethodNotAllowed {
 		t.Errorf("answered %d", status)
 	}
 }

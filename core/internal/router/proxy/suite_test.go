@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/agent-sandbox/core/internal/router/auth"
 	"sigs.k8s.io/agent-sandbox/core/internal/router/resolve"
 	"sigs.k8s.io/agent-sandbox/core/internal/router/target"
+	"sigs.k8s.io/agent-sandbox/shared/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -208,21 +209,10 @@ func (r *router) dial(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 func (r *router) upgrade(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, reader := r.dial(t, append([]string{"GET /socket HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket"}, lines...)...)
-	if status, header := head(t, reader); status != http.StatusSwitchingProtocols || header.Get("Upgrade") != "websocket" {
+	if status, header := testkit.ReadHead(t, reader); status != http.StatusSwitchingProtocols || header.Get("Upgrade") != "websocket" {
 		t.Fatalf("answered %d, upgraded to %q", status, header.Get("Upgrade"))
 	}
 	return connection, reader
-}
-
-// head reads the head of an answer, and leaves what follows to the caller.
-func head(t *testing.T, reader *bufio.Reader) (int, http.Header) {
-	t.Helper()
-	response, err := http.ReadResponse(reader, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	return response.StatusCode, response.Header
 }
 
 // echo takes an upgrade and says back every line that it is told, until it is told no more.

@@ -113,13 +113,8 @@ func (r *running) dial(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) 
 func (r *running) upgrade(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, reader := r.dial(t, "GET /socket HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket")
-	response, err := http.ReadResponse(reader, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(response.Status)
+	if status, _ := testkit.ReadHead(t, reader); status != http.StatusSwitchingProtocols {
+		t.Fatalf("answered %d", status)
 	}
 	return connection, reader
 }

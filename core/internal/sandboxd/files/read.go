@@ -37,6 +37,14 @@ type Entry struct {
 	Mode fs.FileMode
 }
 
+// Kind is what the APIs call the type of an entry: "directory", or "file" for anything else.
+func (e Entry) Kind() string {
+	if e.Directory {
+		return "directory"
+	}
+	return "file"
+}
+
 // Open opens a regular file or a directory. The caller closes it.
 func (w *Workspace) Open(name string) (*File, error) {
 	resolved, err := w.resolve(name, followLast)

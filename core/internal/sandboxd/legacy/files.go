@@ -83,11 +83,7 @@ type entry struct {
 }
 
 func entryOf(e files.Entry) entry {
-	kind := "file"
-	if e.Directory {
-		kind = "directory"
-	}
-	return entry{Name: e.Name, Size: e.Size, Type: kind, ModTime: float64(e.Modified.UnixNano()) / 1e9}
+	return entry{Name: e.Name, Size: e.Size, Type: e.Kind(), ModTime: float64(e.Modified.UnixNano()) / 1e9}
 }
 
 func (h *handler) list(w http.ResponseWriter, r *http.Request, name string) {

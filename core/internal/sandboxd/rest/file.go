@@ -68,11 +68,7 @@ type entry struct {
 }
 
 func entryOf(e files.Entry) entry {
-	kind := "file"
-	if e.Directory {
-		kind = "directory"
-	}
-	return entry{Name: e.Name, Size: e.Size, Type: kind, ModifiedAt: e.Modified.UTC().Format(time.RFC3339), Mode: fmt.Sprintf("%#04o", e.Mode)}
+	return entry{Name: e.Name, Size: e.Size, Type: e.Kind(), ModifiedAt: e.Modified.UTC().Format(time.RFC3339), Mode: fmt.Sprintf("%#04o", e.Mode)}
 }
 
 // list writes entries as it comes to them, so that a large directory takes no more memory than its names.

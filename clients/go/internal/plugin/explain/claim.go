@@ -22,19 +22,10 @@ func Claim(seen Seen) []Finding {
 func claimDeleting(s Seen) []Finding { return s.deleting(s.Claim, "sandboxclaim") }
 
 func claimUnobserved(s Seen) []Finding {
-	ready := condition(s.Claim.Status.Conditions, extensionsv1beta1.ConditionReady)
-	if ready == nil {
-		return s.unobserved(s.Claim, 0)
-	}
-	return s.unobserved(s.Claim, ready.ObservedGeneration)
+	return s.unobserved(s.Claim, claimReadyOf(s).ObservedGeneration)
 }
 
-func claimReadyOf(s Seen) metav1.Condition {
-	if ready := condition(s.Claim.Status.Conditions, extensionsv1beta1.ConditionReady); ready != nil {
-		return *ready
-	}
-	return metav1.Condition{Type: extensionsv1beta1.ConditionReady, Status: metav1.ConditionUnknown}
-}
+func claimReadyOf(s Seen) metav1.Condition { return readyIn(s.Claim.Status.Conditions) }
 
 func claimReady(s Seen) []Finding {
 	ready := claimReadyOf(s)

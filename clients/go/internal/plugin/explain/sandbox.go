@@ -25,16 +25,14 @@ func sandboxDeleting(s Seen) []Finding {
 }
 
 func sandboxUnobserved(s Seen) []Finding {
-	ready := condition(s.Sandbox.Status.Conditions, sandboxv1beta1.ConditionReady)
-	if ready == nil {
-		return s.unobserved(s.Sandbox, 0)
-	}
-	return s.unobserved(s.Sandbox, ready.ObservedGeneration)
+	return s.unobserved(s.Sandbox, readyOf(s).ObservedGeneration)
 }
 
-// readyOf is never nil behind sandboxUnobserved, but for an object that was made with a status by hand.
-func readyOf(s Seen) metav1.Condition {
-	if ready := condition(s.Sandbox.Status.Conditions, sandboxv1beta1.ConditionReady); ready != nil {
+func readyOf(s Seen) metav1.Condition { return readyIn(s.Sandbox.Status.Conditions) }
+
+// readyIn returns the condition Ready that Sandboxes and claims have, and one that is Unknown and of no generation where nobody has set it.
+func readyIn(conditions []metav1.Condition) metav1.Condition {
+	if ready := condition(conditions, sandboxv1beta1.ConditionReady); ready != nil {
 		return *ready
 	}
 	return metav1.Condition{Type: sandboxv1beta1.ConditionReady, Status: metav1.ConditionUnknown}
