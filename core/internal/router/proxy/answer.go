@@ -145,14 +145,25 @@ func (r *recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController find what the recorder lacks.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// unsaid returns why the API server did not answer, where that kept a sandbox from it; else nil. Clients are not told.
+func unsaid(fault error) error {
+	if errors.Is(fault, errUndecided) {
+		return fault
+	}
+	if failure, ok := errors.AsType[*resolve.Failure](fault); ok {
+		return failure.Cause
+	}
+	return nil
+}
+
 // note counts an exchange that has ended, and logs it where that is wanted.
 func (h *Handler) note(out *recorder, request *http.Request, x *exchange, took time.Duration) {
 	if out.status == 0 && x.upgraded() {
 		out.status = http.StatusSwitchingProtocols
 	}
 	h.metrics.ended(request.Method, out.status, x, took)
-	if errors.Is(x.fault, errUndecided) {
-		h.log.Error(x.fault, "Whether a caller may is not known", "sandbox", x.wanted.Sandbox)
+	if cause := unsaid(x.fault); cause != nil {
+		h.log.Error(cause, "The API server did not say what a request depends on", "sandbox", x.wanted.Sandbox)
 	}
 	if !h.options.AccessLog {
 		return

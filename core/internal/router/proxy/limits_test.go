@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -220,6 +221,38 @@ func TestWhatAClientIsTold(t *testing.T) {
 			}
 			if challenge := answer.header.Get("WWW-Authenticate"); (challenge != "") != (test.status == 401) {
 				t.Errorf("WWW-Authenticate: %q", challenge)
+			}
+		})
+	}
+}
+
+// What keeps the API server from answering is for the log alone.
+func TestOperatorsAreToldWhyTheAPIServerDoesNotSay(t *testing.T) {
+	cause := errors.New("dial tcp 10.96.0.1:443: no route to host")
+	for name, edit := range map[string]func(*setting){
+		"where a sandbox is": func(s *setting) {
+			s.resolver = &finder{answers: []found{{err: &resolve.Failure{Reason: resolve.LookupFailed, Cause: cause}}}}
+		},
+		"who a caller is":      func(s *setting) { s.auth = refuser{early: cause} },
+		"whether a caller may": func(s *setting) { s.auth = refuser{late: cause} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := make(chan string, 10)
+			logging := func(s *setting) {
+				s.log = funcr.New(func(prefix, args string) { lines <- prefix + args }, funcr.Options{})
+			}
+			r := newSetting(edit, logging).route(t, http.HandlerFunc(echo))
+			answer := r.do(t, r.request(t, http.MethodGet, "/", nil))
+			if strings.Contains(answer.body, cause.Error()) {
+				t.Errorf("the client is told %s", answer.body)
+			}
+			select {
+			case line := <-lines:
+				if !strings.Contains(line, cause.Error()) || !strings.Contains(line, `"box"`) {
+					t.Errorf("the log says %s", line)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the log says nothing")
 			}
 		})
 	}

@@ -88,6 +88,7 @@ type setting struct {
 	resolver Resolver
 	auth     Authenticator
 	clock    clock.WithDelayedExecution
+	log      logr.Logger
 }
 
 func newSetting(edits ...func(*setting)) setting {
@@ -98,7 +99,7 @@ func newSetting(edits ...func(*setting)) setting {
 			Retries: Retries{Most: 3, First: time.Millisecond, Longest: 2 * time.Millisecond},
 			Idle:    Idle{All: 10, PerSandbox: 10, Timeout: time.Minute},
 		},
-		resolver: at(here), auth: auth.AllowAll{}, clock: clock.RealClock{},
+		resolver: at(here), auth: auth.AllowAll{}, clock: clock.RealClock{}, log: logr.Discard(),
 	}
 	for _, apply := range edits {
 		apply(&s)
@@ -129,7 +130,7 @@ func (s setting) route(t *testing.T, backend http.Handler) *router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := New(s.options, s.resolver, s.auth, metrics, s.clock, logr.Discard())
+	handler := New(s.options, s.resolver, s.auth, metrics, s.clock, s.log)
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.Protocols = sandbox.Config.Protocols
 	server.Start()

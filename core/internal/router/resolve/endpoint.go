@@ -41,7 +41,8 @@ const (
 // Failure is an error that says why there is no endpoint.
 type Failure struct {
 	Reason Reason
-	cause  error
+	// Cause is what went wrong with a lookup; nil where nothing did. It is for operators, not for clients.
+	Cause error
 }
 
 // Error tells it to the client of the router.
@@ -61,8 +62,8 @@ func (f *Failure) Error() string {
 	return string(f.Reason)
 }
 
-// Unwrap returns what went wrong with the lookup; nil where nothing did.
-func (f *Failure) Unwrap() error { return f.cause }
+// Unwrap returns the Cause.
+func (f *Failure) Unwrap() error { return f.Cause }
 
 // Direct resolves without knowing any Pod: it believes the request.
 type Direct struct {

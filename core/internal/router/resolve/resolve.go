@@ -159,7 +159,7 @@ func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &Failure{Reason: LookupFailed, cause: err}
+	return &Failure{Reason: LookupFailed, Cause: err}
 }
 
 // Evict has an endpoint passed over for a while, since its host could not be reached. It says whether that was news.
