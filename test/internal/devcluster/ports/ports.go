@@ -15,10 +15,12 @@ const Loopback = "127.0.0.1"
 
 // Free ports are taken from this range: below the ports that Linux gives to
 // outgoing connections (32768 on, see ip_local_port_range in ip(7)), so that no
-// connection sits on a port when its server comes back.
+// connection sits on a port when its server comes back, and below those of
+// Services of type NodePort (30000 on), to which NetworkPolicy engines let
+// Pods through whatever a policy says of the server behind them.
 const (
 	lowest  = 20000
-	highest = 32767
+	highest = 29999
 )
 
 // TakenError says that a server listens on the port already.

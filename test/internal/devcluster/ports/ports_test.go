@@ -56,3 +56,19 @@ func TestCloseReleasesAll(t *testing.T) {
 		}
 	}
 }
+
+// A NetworkPolicy says nothing of what listens at the port of a Service of type NodePort: with the API server there, every Pod reaches it.
+func TestNoPortIsOneOfServices(t *testing.T) {
+	const many, nodePorts = 200, 30000
+	set := NewSet()
+	t.Cleanup(set.Close)
+	for i := range many {
+		port, err := set.HoldFree(strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port >= nodePorts {
+			t.Errorf("port %d is one that a Service of type NodePort may have", port)
+		}
+	}
+}
