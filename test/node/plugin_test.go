@@ -3,20 +3,28 @@
 package node_test
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/creack/pty"
+	corev1 "k8s.io/api/core/v1"
+
+	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	"sigs.k8s.io/agent-sandbox/test/internal/await"
 	"sigs.k8s.io/agent-sandbox/test/internal/fixture"
 )
 
 // withPlugin builds the plugin and returns how to run a script, in a namespace, that uses it by kubectl.
-func withPlugin(t *testing.T, namespace string) func(script string) (string, error) {
+func withPlugin(t *testing.T, namespace string) func(script string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
 	build := exec.CommandContext(t.Context(), "make", "--no-print-directory", "plugin", "BIN="+dir)
@@ -35,12 +43,11 @@ func withPlugin(t *testing.T, namespace string) func(script string) (string, err
 	if err := os.WriteFile(own, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return func(script string) (string, error) {
+	return func(script string) *exec.Cmd {
 		command := cluster.Command(ctx, "bash", "-euo", "pipefail", "-c", "kubectl config set-context --current --namespace="+namespace+" >/dev/null\n"+script)
 		command.Dir = dir
 		command.Env = append(command.Env, "KUBECONFIG="+own, "PATH="+path)
-		output, err := command.CombinedOutput()
-		return strings.TrimSpace(string(output)), err
+		return command
 	}
 }
 
@@ -54,6 +61,85 @@ printf 'GET / HTTP/1.0\r\n\r\n' >&3
 cat <&3
 kill "$COPROC_PID"
 `
+
+// withMachinesPrograms gives the container the programs of the machine, such as a shell and tar.
+func withMachinesPrograms(s *sandboxv1beta1.Sandbox) {
+	pod := &s.Spec.PodTemplate.Spec
+	for i, dir := range []string{"/usr", "/bin", "/lib", "/lib64"} {
+		name := "machine-" + strconv.Itoa(i)
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: dir}}})
+		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: dir, ReadOnly: true})
+	}
+	pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "PATH", Value: "/usr/bin:/bin"})
+}
+
+// copies moves a tree into the Sandbox and out of it again, large, with spaces in its names and a mode of its own.
+const copies = `
+mkdir -p "tree/a b"
+head -c 50000000 /dev/urandom > "tree/a b/large"
+printf 'echo ran\n' > tree/script
+chmod 755 tree/script
+kubectl sandbox cp tree my-sandbox:/data/tree
+kubectl sandbox exec my-sandbox -- sh -c 'cd /data/tree && ./script && rm script && echo new > "a b/new"'
+kubectl sandbox cp my-sandbox:/data/tree back
+cmp "tree/a b/large" "back/a b/large"
+cat "back/a b/new"
+test ! -e back/script
+`
+
+func TestThePluginWithATerminalAndTar(t *testing.T) {
+	namespace := newNamespace(t)
+	sandbox := box(namespace, "my-sandbox", withDisk, withMachinesPrograms)
+	fixture.Create(t, user, sandbox)
+	fixture.Must(t, user, sandbox, await.Ready())
+	run := withPlugin(t, namespace)
+	if output, err := run(copies).CombinedOutput(); err != nil || !strings.Contains(string(output), "new") {
+		t.Errorf("copying: %v\n%s", err, output)
+	}
+
+	command := run("kubectl sandbox exec -it my-sandbox -- sh")
+	window, err := pty.StartWithSize(command, &pty.Winsize{Cols: 101, Rows: 33})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = window.Close() }()
+	const patience = time.Minute
+	defer time.AfterFunc(patience, func() { _ = command.Process.Kill() }).Stop()
+	screen := bufio.NewReader(window)
+	for _, exchange := range []struct {
+		resize      *pty.Winsize
+		types, want string
+	}{
+		{nil, "stty size\n", "33 101"},
+		{&pty.Winsize{Cols: 77, Rows: 22}, "while [ \"$(stty size)\" != '22 77' ]; do sleep 0.1; done; echo re''sized\n", "resized"},
+		{nil, "echo wai''ting; sleep 1000\n", "waiting"},
+		{nil, "\x03", "^C"},
+		{nil, "echo inter''rupted\n", "interrupted"},
+		{nil, "exit 42\n", ""},
+	} {
+		if exchange.resize != nil {
+			if err := pty.Setsize(window, exchange.resize); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := io.WriteString(window, exchange.types); err != nil {
+			t.Fatal(err)
+		}
+		for exchange.want != "" {
+			line, err := screen.ReadString('\n')
+			if err != nil {
+				t.Fatalf("the screen never says %q: %v", exchange.want, err)
+			}
+			if strings.Contains(line, exchange.want) {
+				break
+			}
+		}
+	}
+	_, _ = io.Copy(io.Discard, screen) // which ends in an error when the terminal is gone
+	if err := command.Wait(); command.ProcessState.ExitCode() != 42 {
+		t.Errorf("it ended in %v, want the exit code of the shell", err)
+	}
+}
 
 func TestThePluginReachesContainers(t *testing.T) {
 	namespace := newNamespace(t)
@@ -83,8 +169,8 @@ func TestThePluginReachesContainers(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			output, err := run(c.script)
-			if (err != nil) != c.fails || !strings.Contains(output, c.want) {
+			output, err := run(c.script).CombinedOutput()
+			if (err != nil) != c.fails || !strings.Contains(string(output), c.want) {
 				t.Errorf("%v: it says %q, want %q", err, output, c.want)
 			}
 		})

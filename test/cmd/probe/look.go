@@ -24,12 +24,14 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Addr: args[0], ReadHeaderTimeout: getPatience, Handler: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			_, _ = fmt.Fprintf(w, "%s %s %s\n", name, r.Method, r.URL)
-			_, _ = io.Copy(w, io.LimitReader(r.Body, most))
-		},
-	)}
+	paths := http.NewServeMux()
+	paths.HandleFunc("/echo", echo)
+	paths.HandleFunc("/hold", hold)
+	paths.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%s %s %s\n", name, r.Method, r.URL)
+		_, _ = io.Copy(w, io.LimitReader(r.Body, most))
+	})
+	server := &http.Server{Addr: args[0], ReadHeaderTimeout: getPatience, Handler: paths}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {

@@ -20,7 +20,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"pause", "", "do nothing until TERM, as the first process of a Pod", pause},
-		{"serve", "ADDRESS", "answer HTTP with the name of this host and what was sent", serve},
+		{"serve", "ADDRESS", "answer HTTP with the name of this host and what was sent; a WebSocket at /echo, nothing at /hold", serve},
+		{"converse", "", "answer each line of standard input, and tell the size of the terminal", converse},
 		{"wait", "DURATION", "end after a while; TERM is heeded", wait},
 		{"ignore", "DURATION", "end after a while; TERM is ignored", ignore},
 		{"exit", "CODE", "end with an exit code", exit},
