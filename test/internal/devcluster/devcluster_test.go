@@ -98,8 +98,8 @@ func TestWalkKeepsTheOrder(t *testing.T) {
 		order func([]component) []step
 		pairs [][2]string // the first has its turn before the second
 	}{
-		{"starting", dependenciesFirst, [][2]string{{Node, Etcd}, {Node, Containerd}, {Containerd, Kubelet}, {Kubelet, KubeRouter}, {Etcd, APIServer}, {APIServer, Scheduler}, {APIServer, Kwok}}},
-		{"stopping", dependantsFirst, [][2]string{{Etcd, Node}, {Containerd, Node}, {Kubelet, Containerd}, {KubeRouter, Kubelet}, {APIServer, Etcd}, {Scheduler, APIServer}, {Provisioner, APIServer}}},
+		{"starting", dependenciesFirst, [][2]string{{Node, Etcd}, {Node, Containerd}, {Containerd, Kubelet}, {Kubelet, KubeRouter}, {Kubelet, KubeProxy}, {Etcd, APIServer}, {APIServer, Scheduler}, {APIServer, Kwok}}},
+		{"stopping", dependantsFirst, [][2]string{{Etcd, Node}, {Containerd, Node}, {Kubelet, Containerd}, {KubeRouter, Kubelet}, {KubeProxy, Kubelet}, {APIServer, Etcd}, {Scheduler, APIServer}, {Provisioner, APIServer}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

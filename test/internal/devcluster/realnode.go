@@ -54,8 +54,9 @@ func realNode() []component {
 		name: Kubelet, program: build.Kubelet, real: true, after: []string{Containerd, APIServer}, ports: []string{Kubelet, kubeletServer},
 		scheme: "http", health: "/healthz", grace: 5 * time.Second, args: kubeletArgs, before: importOwnImages,
 	}, {
-		name: KubeProxy, program: build.KubeProxy, real: true, after: []string{Node, APIServer}, ports: []string{KubeProxy},
-		scheme: "http", health: "/livez", grace: 3 * time.Second, args: kubeProxyArgs,
+		// It ends itself when its node gets an address only after half a minute.
+		name: KubeProxy, program: build.KubeProxy, real: true, after: []string{Kubelet}, ports: []string{KubeProxy},
+		scheme: "http", health: "/livez", grace: 3 * time.Second, args: kubeProxyArgs, before: awaitRegistered,
 	}, {
 		name: KubeRouter, program: build.KubeRouter, real: true, after: []string{Kubelet}, ports: []string{KubeRouter},
 		scheme: "http", health: "/healthz", grace: 3 * time.Second, args: kubeRouterArgs, before: awaitRegistered,
@@ -184,8 +185,8 @@ func (c *Cluster) nodeCommand(ctx context.Context, program string, args ...strin
 	return exec.CommandContext(ctx, command[0], command[1:]...)
 }
 
-// awaitRegistered waits until the kubelet has made its Node: kube-router ends at once where it finds none, and every NetworkPolicy would be
-// without effect.
+// awaitRegistered waits until the kubelet has made its Node, with an address: kube-router ends at once where it finds none, and every
+// NetworkPolicy would be without effect.
 func awaitRegistered(ctx context.Context, s *starter) error {
 	config, err := s.RESTConfig()
 	if err != nil {
@@ -196,7 +197,10 @@ func awaitRegistered(ctx context.Context, s *starter) error {
 		return fmt.Errorf("creating a client: %w", err)
 	}
 	return poll(ctx, func(ctx context.Context) error {
-		_, err := client.CoreV1().Nodes().Get(ctx, RealNode, metav1.GetOptions{})
+		registered, err := client.CoreV1().Nodes().Get(ctx, RealNode, metav1.GetOptions{})
+		if err == nil && len(registered.Status.Addresses) == 0 {
+			err = errors.New("the real node has no address")
+		}
 		return err
 	})
 }
