@@ -139,7 +139,7 @@ func openTerminal(t *testing.T, sb *sandbox.Sandbox) terminal {
 		if err == nil && code != 0 {
 			err = fmt.Errorf("it ended with %d", code)
 		}
-		_ = written.CloseWithError(errors.Join(err, io.EOF))
+		_ = written.CloseWithError(err)
 		opened.ended <- err
 	}()
 	opened.prints(t, "listening on a terminal of 80x24")
