@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,8 +32,7 @@ import (
 const (
 	// daemonImage is that of the daemon, as the release names it.
 	daemonImage = "registry.k8s.io/agent-sandbox/sandboxd:v0.0.0-dev"
-	// probePort is that of the probe beside a daemon.
-	probePort    = 3000
+	// probeAddress is that of the probe where a test speaks to it, beside a daemon or alone.
 	probeAddress = ":3000"
 )
 
@@ -209,7 +209,7 @@ func TestTheDaemonWhereverItRuns(t *testing.T) {
 				t.Errorf("what a program wrote is %q, %v", made, err)
 			}
 			thereAndBack(t, sb, 10<<20)
-			if status, body, err := router.ask(t.Context(), namespace, sb.SandboxName(), probePort, "/"); !strings.HasPrefix(body, sb.SandboxName()) {
+			if status, body, err := router.ask(t.Context(), http.MethodGet, namespace, sb.SandboxName(), "/"); !strings.HasPrefix(body, sb.SandboxName()) {
 				t.Errorf("the workload answers %d %s %v", status, body, err)
 			}
 			terminal := openTerminal(t, sb)

@@ -69,25 +69,31 @@ func TestTheDocumentsOnARealNode(t *testing.T) {
 	troubleshooting := commandsOf(t, 1, "docs", "troubleshooting.md")
 	readme := commandsOf(t, 1, "release", "chart", "README.md")
 	chart := commandsOf(t, 3, "docs", "helm.md")
+	walk := commandsOf(t, 1, "docs", "devcluster.md")
 	pack, template, upgrade := chart.Commands[0], chart.Commands[1], chart.Commands[2]
 	shell := newShell(t)
-	const values = "values.yaml"
+	const values, box = "values.yaml", "box.yaml"
 	packed := filepath.Join(root, "dist", "agent-sandbox-0.1.0.tgz")
-	for _, made := range []string{packed, filepath.Join(root, values)} {
+	for _, made := range []string{packed, filepath.Join(root, values), filepath.Join(root, box)} {
 		t.Cleanup(func() {
 			if err := os.Remove(made); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if err := os.WriteFile(filepath.Join(root, values), []byte(chart.Files[values]), 0o600); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string]string{values: chart.Files[values], box: walk.Files[box]} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	if logs := shell.must(troubleshooting.Commands[0]); !strings.Contains(logs, `"msg"`) {
 		t.Errorf("logs of the controller:\n%s", logs)
 	}
 	reinstalled(t)
+	if told := shell.must(walk.Commands[0]); !strings.Contains(told, "\nkept\n") {
+		t.Errorf("the walk on a real node says:\n%s", told)
+	}
 	remove(t, extensionsAsset)
 	remove(t, coreAsset)
 	shell.must(readme.Commands[0])

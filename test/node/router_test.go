@@ -89,18 +89,18 @@ func (r installedRouter) sdk(t *testing.T, namespace string) *sandbox.Client {
 	})
 }
 
-// headers name a sandbox, and a port in it.
-func headers(namespace, name string, port int) http.Header {
-	return http.Header{"X-Sandbox-Id": {name}, "X-Sandbox-Namespace": {namespace}, "X-Sandbox-Port": {strconv.Itoa(port)}}
+// headers name the probe in a sandbox.
+func headers(namespace, name string) http.Header {
+	return http.Header{"X-Sandbox-Id": {name}, "X-Sandbox-Namespace": {namespace}, "X-Sandbox-Port": {strings.TrimPrefix(probeAddress, ":")}}
 }
 
 // ask sends a request to a sandbox and returns what comes; an error where nothing did.
-func (r installedRouter) ask(ctx context.Context, namespace, name string, port int, path string) (int, string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, http.NoBody)
+func (r installedRouter) ask(ctx context.Context, method, namespace, name, path string) (int, string, error) {
+	request, err := http.NewRequestWithContext(ctx, method, r.url+path, http.NoBody)
 	if err != nil {
 		return 0, "", err
 	}
-	request.Header = headers(namespace, name, port)
+	request.Header = headers(namespace, name)
 	response, err := r.http.Do(request)
 	if err != nil {
 		return 0, "", err
@@ -118,7 +118,7 @@ type line struct {
 func (r installedRouter) line(t *testing.T, namespace, name string) line {
 	t.Helper()
 	dialer := websocket.Dialer{NetDialContext: config.Dial, HandshakeTimeout: patience}
-	connection, response, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(r.url, "http")+"/echo", headers(namespace, name, probePort))
+	connection, response, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(r.url, "http")+"/echo", headers(namespace, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestConnectionsOutliveARolloutOfTheRouter(t *testing.T) {
 				t.Fatalf("%s after the rollout: %v", time.Since(began), err)
 			}
 		}
-		if status, body, err := router.ask(t.Context(), namespace, sb.SandboxName(), probePort, "/"); status != http.StatusOK {
+		if status, body, err := router.ask(t.Context(), http.MethodGet, namespace, sb.SandboxName(), "/"); status != http.StatusOK {
 			t.Fatalf("%s after the rollout: a new request: %d %s %v", time.Since(began), status, body, err)
 		}
 	}
@@ -313,7 +313,7 @@ func TestNobodyIsLeftHangingByTheRouter(t *testing.T) {
 	}
 }
 
-// underWay sends a request that the sandbox never answers, and returns, once it was sent, where to learn of its end.
+// underWay sends a request that the sandbox never answers and nobody may send twice, and returns, once it was sent, where to learn of its end.
 func (r installedRouter) underWay(t *testing.T, namespace, name string) <-chan string {
 	t.Helper()
 	sent, answers := make(chan struct{}, 1), make(chan string, 1)
@@ -324,7 +324,7 @@ func (r installedRouter) underWay(t *testing.T, namespace, name string) <-chan s
 		}
 	}})
 	go func() {
-		status, body, err := r.ask(ctx, namespace, name, probePort, "/hold")
+		status, body, err := r.ask(ctx, http.MethodPost, namespace, name, "/hold")
 		answers <- fmt.Sprint(status, " ", strings.TrimSpace(body), " ", err)
 	}()
 	<-sent
@@ -335,7 +335,7 @@ func (r installedRouter) underWay(t *testing.T, namespace, name string) <-chan s
 func (r installedRouter) recovers(t *testing.T, namespace, name string) {
 	t.Helper()
 	eventually(t, "a new try finds the way", func() error {
-		status, body, err := r.ask(t.Context(), namespace, name, probePort, "/")
+		status, body, err := r.ask(t.Context(), http.MethodGet, namespace, name, "/")
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("%d %s", status, body)
 			if !isDetail(body) {

@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,7 +17,15 @@ func main() {
 	err := newRoot().ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "devcluster:", err)
-		os.Exit(1)
+		os.Exit(report(os.Stderr, err))
 	}
+}
+
+// report tells an error and returns the exit code. A program that was run for the user has told its own, and its code counts.
+func report(to io.Writer, err error) int {
+	if ran, ok := errors.AsType[*ranError](err); ok && ran.ExitCode() > 0 {
+		return ran.ExitCode()
+	}
+	fmt.Fprintln(to, "devcluster:", err)
+	return 1
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -66,6 +69,34 @@ func TestParseSignal(t *testing.T) {
 				t.Errorf("parseSignal(%q) = %v, %v; want %v", c.in, got, err, c.want)
 			}
 		})
+	}
+}
+
+func TestAProgramsExitCodeIsOurs(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		code int
+		told string
+	}{
+		"of a program that failed":   {runAttached(exec.Command("sh", "-c", "exit 7")), 7, ""},
+		"of one that a signal ended": {runAttached(exec.Command("sh", "-c", "kill -9 $$")), 1, "devcluster: signal: killed\n"},
+		"of one that is not there":   {runAttached(exec.Command("/no/such/program")), 1, "devcluster: fork/exec /no/such/program: no such file or directory\n"},
+		"of something that we did":   {errors.New("no"), 1, "devcluster: no\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if code := report(&out, c.err); code != c.code || out.String() != c.told {
+				t.Errorf("exit code %d and %q, want %d and %q", code, out.String(), c.code, c.told)
+			}
+		})
+	}
+}
+
+func TestAnEmptyNameIsNoCluster(t *testing.T) {
+	root := newRoot()
+	root.SetArgs([]string{"status", "--name="})
+	if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "--name") {
+		t.Errorf("got %v, want an error that names the flag", err)
 	}
 }
 

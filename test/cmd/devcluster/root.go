@@ -48,6 +48,9 @@ own: that needs root and a few packages of the system, which it names. Nothing o
 
 // options returns what all commands need to know, with progress on stderr.
 func (f *flags) options() (devcluster.Options, error) {
+	if f.name == "" {
+		return devcluster.Options{}, errors.New(`--name "": name a cluster, or leave the flag out`)
+	}
 	root := f.root
 	if root == "" {
 		found, err := devcluster.FindRoot(".")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,15 +44,22 @@ func newKubectl(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return attached(cluster.Kubectl(cmd.Context(), args...)).Run()
+			return runAttached(cluster.Kubectl(cmd.Context(), args...))
 		},
 	}
 }
 
-// attached gives a command what this process reads and writes.
-func attached(command *exec.Cmd) *exec.Cmd {
+// ranError says that a program which was run for the user failed.
+type ranError struct{ *exec.ExitError }
+
+// runAttached runs a command that reads and writes what this process does.
+func runAttached(command *exec.Cmd) error {
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return command
+	err := command.Run()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &ranError{failed}
+	}
+	return err
 }
 
 func newExec(f *flags) *cobra.Command {
@@ -64,7 +72,7 @@ func newExec(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return attached(cluster.Command(cmd.Context(), args[0], args[1:]...)).Run()
+			return runAttached(cluster.Command(cmd.Context(), args[0], args[1:]...))
 		},
 	}
 }
