@@ -316,3 +316,18 @@ func TestWhichNodesAClusterHas(t *testing.T) {
 		})
 	}
 }
+
+// Whoever interrupts a wait is not told that its time is over.
+func TestAnInterruptedWaitIsNotOverdue(t *testing.T) {
+	interrupted := errors.New("interrupted")
+	for range 20 {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		err := poll(ctx, func(context.Context) error {
+			interrupt(interrupted)
+			return errors.New("not yet")
+		})
+		if !errors.Is(err, interrupted) {
+			t.Fatalf("got %v, want %v", err, interrupted)
+		}
+	}
+}

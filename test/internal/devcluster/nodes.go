@@ -170,9 +170,10 @@ func poll(ctx context.Context, try func(context.Context) error) error {
 			return final.error
 		}
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		case <-patient.Done():
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			return fmt.Errorf("after %s: %w", settlePatience, err)
 		case <-ticker.C:
 		}
