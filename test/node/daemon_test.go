@@ -149,8 +149,14 @@ func openTerminal(t *testing.T, sb *sandbox.Sandbox) terminal {
 // prints reads until a line has a text.
 func (o terminal) prints(t *testing.T, text string) {
 	t.Helper()
+	readTo(t, o.output, text)
+}
+
+// readTo reads what a terminal shows until a line has a text.
+func readTo(t *testing.T, screen *bufio.Reader, text string) {
+	t.Helper()
 	for {
-		line, err := o.output.ReadString('\n')
+		line, err := screen.ReadString('\n')
 		if err != nil {
 			t.Fatalf("the terminal never says %q: %v", text, err)
 		}
@@ -183,7 +189,7 @@ func (o terminal) ends(t *testing.T) {
 	}
 }
 
-// TestTheDaemonWhereverItRuns: as the image says and around a program of another, on a read-only root, under runc and under gVisor.
+// TestTheDaemonWhereverItRuns: around a program of another image, on a read-only root, under runc and under gVisor.
 func TestTheDaemonWhereverItRuns(t *testing.T) {
 	namespace := newNamespace(t)
 	router := withRouter(t)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -103,8 +102,8 @@ func TestThePluginWithATerminalAndTar(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = window.Close() }()
-	const patience = time.Minute
-	defer time.AfterFunc(patience, func() { _ = command.Process.Kill() }).Stop()
+	const longest = time.Minute
+	defer time.AfterFunc(longest, func() { _ = command.Process.Kill() }).Stop()
 	screen := bufio.NewReader(window)
 	for _, exchange := range []struct {
 		resize      *pty.Winsize
@@ -115,7 +114,6 @@ func TestThePluginWithATerminalAndTar(t *testing.T) {
 		{nil, "echo wai''ting; sleep 1000\n", "waiting"},
 		{nil, "\x03", "^C"},
 		{nil, "echo inter''rupted\n", "interrupted"},
-		{nil, "exit 42\n", ""},
 	} {
 		if exchange.resize != nil {
 			if err := pty.Setsize(window, exchange.resize); err != nil {
@@ -125,15 +123,10 @@ func TestThePluginWithATerminalAndTar(t *testing.T) {
 		if _, err := io.WriteString(window, exchange.types); err != nil {
 			t.Fatal(err)
 		}
-		for exchange.want != "" {
-			line, err := screen.ReadString('\n')
-			if err != nil {
-				t.Fatalf("the screen never says %q: %v", exchange.want, err)
-			}
-			if strings.Contains(line, exchange.want) {
-				break
-			}
-		}
+		readTo(t, screen, exchange.want)
+	}
+	if _, err := io.WriteString(window, "exit 42\n"); err != nil {
+		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, screen) // which ends in an error when the terminal is gone
 	if err := command.Wait(); command.ProcessState.ExitCode() != 42 {
@@ -148,19 +141,12 @@ func TestThePluginReachesContainers(t *testing.T) {
 	fixture.Must(t, user, sandbox, await.Ready())
 	run := withPlugin(t, namespace)
 
-	document, err := os.ReadFile(filepath.Join(root, "docs", "kubectl-plugin.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := regexp.MustCompile("(?s)<!-- test: " + t.Name() + " -->\n```sh\n(.*?)```").FindSubmatch(document)
-	if commands == nil {
-		t.Fatal("the document of the plugin has no commands for this test")
-	}
+	document := commandsOf(t, 1, "docs", "kubectl-plugin.md")
 	cases := []struct {
 		name, script, want string
 		fails              bool
 	}{
-		{"the commands of its document run", string(commands[1]), "", false},
+		{"the commands of its document run", document.Commands[0], "", false},
 		{"what they wrote is there", "kubectl sandbox exec my-sandbox -- /probe read /data/note", "as it was written", false},
 		{"the exit code is that of the command", "kubectl sandbox exec my-sandbox -- /probe exit 42 || echo code $?", "code 42", false},
 		{"a port is forwarded to the server", forwarded, "my-sandbox", false},

@@ -50,13 +50,9 @@ func withRouter(t *testing.T) installedRouter {
 	asset := filepath.Join(root, "release", "testdata", "sandbox-router.yaml")
 	t.Cleanup(func() { mustKubectl(t, "delete", "--ignore-not-found", "-f", asset) })
 	mustKubectl(t, "apply", "-f", asset)
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	// As its document says, where the API server has a port of its own.
 	mustKubectl(t, "-n", install.Namespace, "patch", "networkpolicy", "sandbox-router", "--type=json",
-		"--patch="+`[{"op": "add", "path": "/spec/egress/-", "value": {"ports": [{"protocol": "TCP", "port": `+port+`}]}}]`)
+		"--patch="+`[{"op": "add", "path": "/spec/egress/-", "value": {"ports": [{"protocol": "TCP", "port": `+apiPort(t)+`}]}}]`)
 	fixture.Must(t, user, &appsv1.Deployment{ObjectMeta: fixture.Named(install.Namespace, routerDeployment)}, available(routerReplicas))
 	service := fixture.Must(t, user, &corev1.Service{ObjectMeta: fixture.Named(install.Namespace, routerService)}, await.Exists[*corev1.Service]())
 	address := net.JoinHostPort(service.Spec.ClusterIP, strconv.Itoa(int(service.Spec.Ports[0].Port)))

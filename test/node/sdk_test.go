@@ -48,10 +48,7 @@ func forwardedConfig(t *testing.T) *rest.Config {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := apiPort(t)
 	go func() {
 		for {
 			from, err := listener.Accept()
@@ -70,6 +67,16 @@ func forwardedConfig(t *testing.T) *rest.Config {
 	forwarded := rest.CopyConfig(config)
 	forwarded.Host, forwarded.Dial = "https://"+listener.Addr().String(), nil
 	return forwarded
+}
+
+// apiPort is where the API server listens in the network of the node.
+func apiPort(t *testing.T) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(config.Host, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // relay copies until either side ends, which ends the other.
