@@ -137,23 +137,27 @@ func (s server) serve() error {
 
 // drain waits for what is under way. What takes too long is cut, with an answer where one can still be given.
 func (o Options) drain(ctx context.Context, front []server, proxied Proxy, cut context.CancelCauseFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.ShutdownTimeout)
-	defer cancel()
-	var closing sync.WaitGroup
-	for _, each := range front {
-		closing.Go(func() { _ = each.Shutdown(ctx) }) // Idle says the same, of upgraded connections too.
-	}
-	err := proxied.Idle(ctx)
-	if err == nil {
-		closing.Wait()
+	ctx = context.WithoutCancel(ctx)
+	if settle(ctx, o.ShutdownTimeout, front, proxied) {
 		return
 	}
 	o.Log.Info("Requests are cut off that took longer than --shutdown-timeout", "timeout", o.ShutdownTimeout.String())
 	cut(proxy.ErrStopped)
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), parting)
+	settle(ctx, parting, front, proxied)
+}
+
+// settle takes no new connection, and waits until no request is under way and every answer is written, for timeout at most. It tells
+// whether requests came to their end in that time.
+func settle(ctx context.Context, timeout time.Duration, front []server, proxied Proxy) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	_ = proxied.Idle(ctx)
+	var closing sync.WaitGroup
+	for _, each := range front {
+		closing.Go(func() { _ = each.Shutdown(ctx) }) // It knows when an answer has left, Idle knows of upgraded connections too.
+	}
+	err := proxied.Idle(ctx)
 	closing.Wait()
+	return err == nil
 }
 
 // quietLog takes what the library complains of: mostly handshakes that failed, which is the clients' business.

@@ -219,9 +219,26 @@ func (r *running) upgradeAndClose(t *testing.T) {
 	}
 }
 
+// slowly lets what is written to its connections leave late, so that who closes one without waiting for an answer cuts it off.
+type slowly struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l slowly) Accept() (net.Conn, error) {
+	connection, err := l.Listener.Accept()
+	return slowConn{connection}, err
+}
+
+type slowConn struct{ net.Conn }
+
+// Write implements net.Conn.
+func (c slowConn) Write(data []byte) (int, error) {
+	time.Sleep(50 * time.Millisecond)
+	return c.Conn.Write(data)
+}
+
 // Never a hang: what outlasts the timeout is cut, with an answer where one can be given.
 func TestWhatOutlastsTheDrainIsCut(t *testing.T) {
-	r := start(t, func(o *serve.Options) { o.ShutdownTimeout = 100 * time.Millisecond })
+	r := start(t, func(o *serve.Options) { o.ShutdownTimeout, o.Plain = 100*time.Millisecond, slowly{o.Plain} })
 	_, upgraded := r.upgrade(t)
 	_, waiting := r.dial(t, "POST /wait HTTP/1.1", "Content-Length: 5")
 	r.upgradeAndClose(t)
