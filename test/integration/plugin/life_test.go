@@ -28,9 +28,6 @@ func TestALifeByThePlugin(t *testing.T) {
 	if diff := cmp.Diff([]string{"sandbox.agents.x-k8s.io/box created", "sandbox/box is ready"}, lines(made.out)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if !strings.Contains(made.errOut, "sandbox/box: Waiting") {
-		t.Errorf("nothing is said of what is waited for: %q", made.errOut)
-	}
 	plugin(t, namespace, "", "create", "box", "--image=a").want(t, 1, `creating sandbox/box in namespace "`+namespace+`"`, "already exists")
 	plugin(t, namespace, "", "get", "box", "-o", "wide").want(t, 0, "NAME", "box", "True", "DependenciesReady", "in 5", "node-1", "Running")
 	plugin(t, namespace, "", "suspend", "box").want(t, 0, "sandbox.agents.x-k8s.io/box suspended")
@@ -102,7 +99,7 @@ func TestAWaitEndsWithAReason(t *testing.T) {
 		says []string
 	}{
 		"a Pod that finds no node in time": {
-			[]string{"create", "box", "--image=a", "--timeout=10s"}, 3, []string{"waiting for sandbox/box to be ready: timed out after 10s: Waiting for ", "`kubectl sandbox doctor sandbox/box"},
+			[]string{"create", "box", "--image=a", "--timeout=10s"}, 3, []string{"sandbox/box: Waiting", "waiting for sandbox/box to be ready: timed out after 10s: Waiting for ", "`kubectl sandbox doctor sandbox/box"},
 		},
 		"a claim on a pool that there is not": {
 			[]string{"claim", "lost", "--pool=nowhere", "--timeout=10s"}, 3, []string{`timed out after 10s: Its pool "nowhere" does not exist`},
