@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,6 +18,13 @@ import (
 // ReportVariable is the environment variable that names the file to which a run inside a step adds its own rows,
 // so that the outermost table shows them.
 const ReportVariable = "STEPS_REPORT"
+
+const (
+	// succeeded is the result of a step that did not fail.
+	succeeded = "ok"
+	// outputDelay is for how long the output is read on of what a step has left running.
+	outputDelay = 10 * time.Second
+)
 
 // Step is one command line for the shell.
 type Step struct {
@@ -30,8 +38,10 @@ type Row struct {
 	Name string `json:"name"`
 	// Elapsed is wall time.
 	Elapsed time.Duration `json:"elapsed"`
-	// Result is ok, or what the command ended with.
+	// Result is succeeded, or what the command ended with.
 	Result string `json:"result"`
+	// Why is what the output of a failed step says of it, where no step inside it does.
+	Why string `json:"why,omitempty"`
 }
 
 // ErrFailed is returned if a step failed. Its output and the table have said which and why.
@@ -80,13 +90,16 @@ func (r *Runner) Run(ctx context.Context, steps []Step) error {
 		if err != nil {
 			return err
 		}
-		if row.Result != "ok" {
+		if row.Result != succeeded {
 			failed = ErrFailed
 		}
 		rows = append(append(rows, row), inner...)
 	}
 	if err := WriteTable(r.stdout, rows); err != nil {
 		return err
+	}
+	if r.report == "" {
+		writeWhy(r.stdout, rows)
 	}
 	return errors.Join(failed, r.addToReport(rows))
 }
@@ -101,15 +114,20 @@ func (r *Runner) runStep(ctx context.Context, step Step) (Row, []Row, error) {
 	}
 	fmt.Fprintf(r.stdout, "==> %s: %s\n", step.Name, step.Command)
 	command := exec.CommandContext(ctx, "sh", "-c", step.Command)
-	command.Stdout, command.Stderr = r.stdout, r.stderr
+	var why gist
+	command.Stdout, command.Stderr = io.MultiWriter(r.stdout, &stream{to: &why}), io.MultiWriter(r.stderr, &stream{to: &why})
+	command.WaitDelay = outputDelay
 	command.Env = append(os.Environ(), ReportVariable+"="+report.Name())
-	row := Row{Name: step.Name, Result: "ok"}
+	row := Row{Name: step.Name, Result: succeeded}
 	start := r.now()
-	if err := command.Run(); err != nil {
+	if err := command.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		row.Result = err.Error()
 	}
 	row.Elapsed = r.now().Sub(start)
 	inner, err := readReport(report.Name(), step.Name)
+	if row.Result != succeeded && !slices.ContainsFunc(inner, func(r Row) bool { return r.Result != succeeded }) {
+		row.Why = why.String()
+	}
 	return row, inner, errors.Join(err, os.Remove(report.Name()))
 }
 
@@ -164,4 +182,13 @@ func WriteTable(w io.Writer, rows []Row) error {
 		return fmt.Errorf("writing the table of steps: %w", err)
 	}
 	return nil
+}
+
+// writeWhy repeats, where it is seen, what failed steps said of why they did.
+func writeWhy(w io.Writer, rows []Row) {
+	for _, row := range rows {
+		if row.Why != "" {
+			fmt.Fprintf(w, "\n%s: %s:\n%s\n", row.Name, row.Result, row.Why)
+		}
+	}
 }

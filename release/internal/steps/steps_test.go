@@ -43,12 +43,42 @@ STEP   SECONDS  RESULT
 good   1.5      ok
 bad    1.5      exit status 3
 after  1.5      ok
+
+bad: exit status 3:
+oops
 `
 	if difference := cmp.Diff(want, stdout.String()); difference != "" {
 		t.Errorf("standard output (-want +got):\n%s", difference)
 	}
 	if stderr.String() != "oops\n" {
 		t.Errorf("standard error is %q", stderr.String())
+	}
+}
+
+// The whole output of a run is long: what matters of it is said again in the end.
+func TestWhatFailedTestsSaidIsSaidAgain(t *testing.T) {
+	for name, test := range map[string]struct{ output, want string }{
+		"as go test prints it": {
+			"--- FAIL: TestA (0.00s)\n    a_test.go:1: first\n        more\n--- FAIL: TestB (0.00s)\n    b_test.go:2: second\nFAIL\nFAIL\tpackage\t0.1s\nok  \tother\t0.1s",
+			"--- FAIL: TestA (0.00s)\n    a_test.go:1: first\n        more\n--- FAIL: TestB (0.00s)\n    b_test.go:2: second",
+		},
+		"as go test -v prints it": {
+			"=== RUN   TestA\n    a_test.go:1: all well\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n=== RUN   TestB/sub\n    b_test.go:2: wrong\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/sub (0.00s)\n=== RUN   TestC\n--- PASS: TestC (0.00s)\nFAIL",
+			"=== RUN   TestB\n=== RUN   TestB/sub\n    b_test.go:2: wrong\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/sub (0.00s)",
+		},
+		"what is no test": {strings.Repeat("line\n", 20) + "broken", strings.Repeat("line\n", 14) + "broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output := filepath.Join(t.TempDir(), "output")
+			if err := os.WriteFile(output, []byte(test.output+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout bytes.Buffer
+			err := steps.New(ticking(), &stdout, &stdout, "").Run(t.Context(), []steps.Step{{Name: "bad", Command: "cat " + output + "; exit 1"}})
+			if want := "\n\nbad: exit status 1:\n" + test.want + "\n"; !errors.Is(err, steps.ErrFailed) || !strings.HasSuffix(stdout.String(), want) {
+				t.Errorf("%v, and it ends with\n%s\nwant\n%s", err, stdout.String(), want)
+			}
+		})
 	}
 }
 
