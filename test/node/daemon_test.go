@@ -121,19 +121,20 @@ type terminal struct {
 	process *sandbox.Process
 	output  *bufio.Reader
 	ended   chan error
+	size    sandbox.Terminal
 }
 
-// openTerminal opens one of 80 columns and 24 rows.
-func openTerminal(t *testing.T, sb *sandbox.Sandbox) terminal {
+func openTerminal(t *testing.T, sb *sandbox.Sandbox) *terminal {
 	t.Helper()
+	size := sandbox.Terminal{Cols: 80, Rows: 24}
 	output, written := io.Pipe()
 	process, err := sb.Commands().Start(t.Context(), sandbox.Command{
-		Args: []string{"/probe", "converse"}, Stdout: written, Terminal: &sandbox.Terminal{Cols: 80, Rows: 24},
+		Args: []string{"/probe", "converse"}, Stdout: written, Terminal: &size,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := terminal{process, bufio.NewReader(output), make(chan error, 1)}
+	opened := &terminal{process, bufio.NewReader(output), make(chan error, 1), size}
 	go func() {
 		code, err := process.Wait()
 		if err == nil && code != 0 {
@@ -142,14 +143,14 @@ func openTerminal(t *testing.T, sb *sandbox.Sandbox) terminal {
 		_ = written.CloseWithError(err)
 		opened.ended <- err
 	}()
-	opened.prints(t, "listening on a terminal of 80x24")
+	opened.prints(t, "listening")
 	return opened
 }
 
-// prints reads until a line has a text.
-func (o terminal) prints(t *testing.T, text string) {
+// prints reads until a line has a text, and the size of the terminal.
+func (o *terminal) prints(t *testing.T, text string) {
 	t.Helper()
-	readTo(t, o.output, text)
+	readTo(t, o.output, fmt.Sprintf("%s on a terminal of %dx%d", text, o.size.Cols, o.size.Rows))
 }
 
 // readTo reads what a terminal shows until a line has a text.
@@ -166,8 +167,17 @@ func readTo(t *testing.T, screen *bufio.Reader, text string) {
 	}
 }
 
+// resize gives the terminal another size.
+func (o *terminal) resize(t *testing.T, size sandbox.Terminal) {
+	t.Helper()
+	if err := o.process.Resize(t.Context(), size); err != nil {
+		t.Fatal(err)
+	}
+	o.size = size
+}
+
 // says types a line and wants it to be heard.
-func (o terminal) says(t *testing.T, line string) {
+func (o *terminal) says(t *testing.T, line string) {
 	t.Helper()
 	if _, err := o.process.Write([]byte(line + "\n")); err != nil {
 		t.Fatal(err)
@@ -176,7 +186,7 @@ func (o terminal) says(t *testing.T, line string) {
 }
 
 // ends types the end of input, as people do.
-func (o terminal) ends(t *testing.T) {
+func (o *terminal) ends(t *testing.T) {
 	t.Helper()
 	if _, err := o.process.Write([]byte{4}); err != nil {
 		t.Fatal(err)
@@ -220,11 +230,8 @@ func TestTheDaemonWhereverItRuns(t *testing.T) {
 			}
 			terminal := openTerminal(t, sb)
 			terminal.says(t, "one")
-			if err := terminal.process.Resize(t.Context(), sandbox.Terminal{Cols: 101, Rows: 33}); err != nil {
-				t.Error(err)
-			}
+			terminal.resize(t, sandbox.Terminal{Cols: 101, Rows: 33})
 			terminal.says(t, "two")
-			terminal.says(t, "three")
 			terminal.ends(t)
 			if err := sb.Close(t.Context()); err != nil {
 				t.Error(err)

@@ -232,7 +232,7 @@ type slowConn struct{ net.Conn }
 
 // Write implements net.Conn.
 func (c slowConn) Write(data []byte) (int, error) {
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) //nolint:forbidigo // A slow link is what this stands for: nothing is waited for.
 	return c.Conn.Write(data)
 }
 
