@@ -23,6 +23,10 @@ func restart(t *testing.T, components ...string) {
 	}
 	again, err := devcluster.Up(t.Context(), options)
 	if err != nil {
+		t.Errorf("starting again what was killed: %v", err)
+		again, err = devcluster.Up(t.Context(), options) // For the tests after this one.
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	cluster = again
