@@ -52,7 +52,7 @@ func realNode() []component {
 		scheme: "http", health: "/v1/metrics", grace: 5 * time.Second, args: containerdArgs,
 	}, {
 		name: Kubelet, program: build.Kubelet, real: true, after: []string{Containerd, APIServer}, ports: []string{Kubelet, kubeletServer},
-		scheme: "http", health: "/healthz", grace: 5 * time.Second, args: kubeletArgs, before: importOwnImages,
+		scheme: "http", health: "/healthz", grace: 5 * time.Second, args: kubeletArgs, before: prepareKubelet,
 	}, {
 		// It ends itself when its node gets an address only after half a minute.
 		name: KubeProxy, program: build.KubeProxy, real: true, after: []string{Kubelet}, ports: []string{KubeProxy},

@@ -17,6 +17,9 @@ const (
 	KubeletDir       = StateDir + "/kubelet"
 )
 
+// RuntimeSocket is where containerd serves the kubelet, within the namespaces.
+const RuntimeSocket = "/run/containerd/containerd.sock"
+
 // Settings are what the programs of a node are told. Paths are as within the namespaces.
 type Settings struct {
 	// Name is the node's.
@@ -49,9 +52,9 @@ func WriteFiles(dir string, s Settings) error {
 	}
 	values := struct {
 		Settings
-		Address, Bridge, PodCIDR, StateDir string
-		MayRaisePriority                   bool
-	}{s, Address, Bridge, PodCIDR, StateDir, MayRaisePriority()}
+		Address, Bridge, PodCIDR, StateDir, RuntimeSocket string
+		MayRaisePriority                                  bool
+	}{s, Address, Bridge, PodCIDR, StateDir, RuntimeSocket, MayRaisePriority()}
 	for name, path := range map[string]string{
 		"containerd.toml": "containerd.toml", "runsc.toml": "runsc.toml", "kubelet.yaml": "kubelet.yaml", "kube-proxy.yaml": "kube-proxy.yaml",
 		"resolv.conf": "resolv.conf", "network.conflist": "cni/node.conflist",
