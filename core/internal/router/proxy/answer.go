@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/router/auth"
@@ -91,7 +92,7 @@ func answerFor(err error, id string) answer {
 	}
 }
 
-// tell writes the answer for an error.
+// tell writes the answer for an error. To a client that has gone it ends the connection, by a panic as net/http has it.
 func (h *Handler) tell(out *recorder, x *exchange, err error) {
 	x.fault = err
 	told := answerFor(err, x.wanted.Sandbox.Name)
@@ -105,7 +106,11 @@ func (h *Handler) tell(out *recorder, x *exchange, err error) {
 		out.Header().Set("Retry-After", "1")
 	case statusClientGone:
 		out.status = statusClientGone
-		return
+		// Whoever listens all the same is not to take silence for an answer: the server would make 200 of it.
+		panic(http.ErrAbortHandler)
+	}
+	if out.deaf.Load() {
+		out.Header().Set("Connection", "close")
 	}
 	writeDetail(out, told.status, told.detail)
 }
@@ -122,6 +127,18 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
+	// deaf says that the connection reads nothing any more.
+	deaf atomic.Bool
+}
+
+// hangUp ends a connection that reads nothing any more, unless whoever asked knows already that it ends: a further request on it would be
+// lost. What was answered leaves before.
+func (r *recorder) hangUp() {
+	if !r.deaf.Load() || r.Header().Get("Connection") == "close" {
+		return
+	}
+	_ = http.NewResponseController(r.ResponseWriter).Flush()
+	panic(http.ErrAbortHandler)
 }
 
 // WriteHeader implements http.ResponseWriter.

@@ -52,6 +52,8 @@ type limits struct {
 	whole, waiting clock.Timer
 	// leave ends the watch over the life of the Pod, and calm that over the reading of the body.
 	leave, calm func() bool
+	// interrupted is closed once an end from without has reached the connection.
+	interrupted chan struct{}
 }
 
 type exchangeKey struct{}
@@ -71,7 +73,12 @@ func (x *exchange) begin(request *http.Request, o Options, c clock.WithDelayedEx
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.clock, x.cancel, x.header, x.inHost = c, cancel, header, request.Host
-	x.calm = context.AfterFunc(ctx, interrupt)
+	interrupted := make(chan struct{})
+	x.interrupted = interrupted
+	x.calm = context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		interrupt()
+	})
 	if whole > 0 {
 		x.whole = c.AfterFunc(whole, x.runOut)
 	}
@@ -135,7 +142,7 @@ func (l *limits) upgraded() bool {
 	return l.switched
 }
 
-// end stops whatever still runs.
+// end stops whatever still runs, or waits for it: what an exchange writes to is not to be touched after it. It may be called again.
 func (l *limits) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,10 +152,14 @@ func (l *limits) end() {
 	if l.leave != nil {
 		l.leave()
 	}
-	if l.cancel != nil {
-		l.calm()
-		l.cancel(nil)
+	if l.calm == nil {
+		return
 	}
+	if !l.calm() {
+		<-l.interrupted
+	}
+	l.calm = nil
+	l.cancel(nil)
 }
 
 func stop(timer clock.Timer) {

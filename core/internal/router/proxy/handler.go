@@ -75,13 +75,17 @@ func (h *Handler) ServeHTTP(writer http.ResponseWriter, request *http.Request) {
 	_ = http.NewResponseController(out).EnableFullDuplex()
 	ctx := x.begin(request, h.options, h.clock, func() { stopReading(out, request) })
 	h.proxy.ServeHTTP(out, request.WithContext(ctx))
+	x.end()
+	out.hangUp()
 }
 
-// stopReading ends the wait for a body that its client does not send: nothing else would end it.
+// stopReading ends the wait for a body that its client does not send: nothing else would end it. A stream of HTTP/2 alone ends by that, a
+// connection of HTTP/1 has read its last request.
 func stopReading(out *recorder, request *http.Request) {
 	if request.ContentLength == 0 {
 		return
 	}
+	out.deaf.Store(request.ProtoMajor == 1)
 	// A connection that has no deadlines has gone.
 	_ = http.NewResponseController(out).SetReadDeadline(time.Unix(1, 0))
 }
@@ -143,12 +147,15 @@ func limitBody(out *recorder, request *http.Request, most int64) error {
 // failed is called when a request that was let in has no answer.
 func (h *Handler) failed(writer http.ResponseWriter, request *http.Request, err error) {
 	x := exchangeOf(request.Context())
+	out, ok := writer.(*recorder)
+	if !ok {
+		return
+	}
 	if cause := context.Cause(request.Context()); cause != nil {
 		err = cause
+		<-x.interrupted
 	}
-	if out, ok := writer.(*recorder); ok {
-		h.tell(out, x, err)
-	}
+	h.tell(out, x, err)
 }
 
 // buffers are what answers are copied through.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,7 +192,7 @@ func (a told) detail(t *testing.T) string {
 	return read["detail"]
 }
 
-// dial opens a connection to the router and sends these lines, and the header of the sandbox of the test.
+// dial opens a connection to the router and sends the head of a request: these lines, and the headers of the sandbox of the test.
 func (r *router) dial(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, err := net.Dial("tcp", r.Listener.Addr().String())
@@ -199,11 +200,17 @@ func (r *router) dial(t *testing.T, lines ...string) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	lines = append(lines, "Host: router.example", target.HeaderID+": box", target.HeaderPort+": "+r.backendPort, "", "")
+	r.send(t, connection, append(lines, "", "")...)
+	return connection, bufio.NewReader(connection)
+}
+
+// send sends a line, the headers of the sandbox of the test, and further lines, of which an empty one ends the head.
+func (r *router) send(t *testing.T, connection io.Writer, lines ...string) {
+	t.Helper()
+	lines = slices.Concat(lines[:1], []string{"Host: router.example", target.HeaderID + ": box", target.HeaderPort + ": " + r.backendPort}, lines[1:])
 	if _, err := io.WriteString(connection, strings.Join(lines, "\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	return connection, bufio.NewReader(connection)
 }
 
 // upgrade asks for another protocol.
