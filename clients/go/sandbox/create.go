@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	sandboxv1beta1 "sigs.k8s.io/agent-sandbox/core/api/v1beta1"
 	extensionsv1beta1 "sigs.k8s.io/agent-sandbox/extensions/api/v1beta1"
@@ -61,14 +63,18 @@ func (c *Client) wanted(warmPool, namespace string, options []CreateOption) (*re
 	if r.name == "" {
 		key.ClaimName = namePrefix + "x"
 	}
-	var lifetimeErr, poolErr error
+	var nameErr, lifetimeErr, poolErr error
+	if problems := validation.IsDNS1123Label(key.ClaimName); len(problems) > 0 {
+		// A Sandbox that starts cold has the name of its claim, and by that it is a host to others.
+		nameErr = fmt.Errorf("claim name %q: %s", r.name, strings.Join(problems, "; "))
+	}
 	if r.lifetime != nil && *r.lifetime <= 0 {
 		lifetimeErr = fmt.Errorf("lifetime %s: use a positive duration", *r.lifetime)
 	}
 	if r.pool == "" {
 		poolErr = errors.New("warmPool \"\": name the SandboxWarmPool to claim from, here or in Options.WarmPoolName")
 	}
-	return r, errors.Join(key.validate(), lifetimeErr, poolErr)
+	return r, errors.Join(key.validate(), nameErr, lifetimeErr, poolErr)
 }
 
 // claim is the claim to make now.

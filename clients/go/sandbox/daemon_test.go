@@ -256,7 +256,12 @@ func TestFilesOfTheDaemon(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "none"):
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, `{"code": "NOT_FOUND", "message": "no such file"}`)
+		case strings.HasSuffix(r.URL.Path, "a.json"):
+			w.Header().Set("Content-Type", "application/octet-stream")
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			_, _ = io.WriteString(w, "{}")
 		case strings.HasSuffix(r.URL.Path, "dir"):
+			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"path": "/dir", "entries": [{"name": "a", "size": 3, "type": "file", "modified_at": "2026-06-01T12:00:00Z", "mode": "0644"}]}`)
 		}
 		return true
@@ -281,12 +286,22 @@ func TestFilesOfTheDaemon(t *testing.T) {
 	if err := sb.Delete(t.Context(), "none"); err == nil || !strings.Contains(err.Error(), "NOT_FOUND: no such file") {
 		t.Errorf("got %v, want what the daemon said", err)
 	}
+	if read, err := sb.Read(t.Context(), "a.json"); string(read) != "{}" || err != nil {
+		t.Errorf("read %q, %v", read, err)
+	}
+	if read, err := sb.Read(t.Context(), "dir"); err == nil || !strings.Contains(err.Error(), `"dir" is a directory`) {
+		t.Errorf("read %q of a directory, %v", read, err)
+	}
+	if listed, err := sb.List(t.Context(), "a.json"); err == nil || !strings.Contains(err.Error(), `"a.json" is a file`) {
+		t.Errorf("listed %v in a file, %v", listed, err)
+	}
 	var asked []string
 	for _, request := range g.requests() {
 		asked = append(asked, request.Method+" "+request.RequestURI)
 	}
 	want := []string{
 		"PUT /v1/files/deep/down/a..b", "PUT /v1/files/a", "GET /v1/files/dir", "HEAD /v1/files/none", "HEAD /v1/files/a", "DELETE /v1/files/none?recursive=true",
+		"GET /v1/files/a.json", "GET /v1/files/dir", "GET /v1/files/a.json",
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -138,5 +139,23 @@ func TestAClaimIsRenewed(t *testing.T) {
 	c.Remove(team, "sandboxclaims", "mine")
 	if err := sb.Renew(t.Context(), time.Hour); !errors.Is(err, sandbox.ErrSandboxDeleted) {
 		t.Errorf("got %v, want %v", err, sandbox.ErrSandboxDeleted)
+	}
+}
+
+func TestANameThatIsNoHostIsRefused(t *testing.T) {
+	_, err := newClient(t, newCluster(t), newGuest(t)).CreateSandbox(t.Context(), "", "", sandbox.WithClaimName("a.b"))
+	if err == nil || !strings.Contains(err.Error(), `claim name "a.b"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestADeadlineOfTheCallersSaysWhatWasSeenLast(t *testing.T) {
+	c := newCluster(t)
+	c.answer = isNotReady("WarmPoolNotFound", "there is none")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := newClient(t, c, newGuest(t)).CreateSandbox(ctx, "", "", sandbox.WithClaimName("mine"))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "/mine: ") || !strings.Contains(err.Error(), "last seen: ") {
+		t.Errorf("got %v", err)
 	}
 }

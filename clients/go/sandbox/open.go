@@ -150,7 +150,7 @@ func (s *Sandbox) awaitClaim(ctx context.Context, claim *extensionsv1beta1.Sandb
 	waiting, stop := s.client.patience(ctx, "the sandbox to become ready", s.client.options.SandboxReadyTimeout)
 	defer stop()
 	seen, err := claims.Await(waiting, s.client.cluster.Claims(claim.Namespace), claim, judge)
-	if errors.Is(err, ErrTimeout) {
+	if err != nil && waiting.Err() != nil {
 		return nil, fmt.Errorf("claim %s: %w; last seen: %s", s.key(), err, last)
 	}
 	return seen, err

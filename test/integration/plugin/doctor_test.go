@@ -146,6 +146,13 @@ func TestDoctorSaysWhatItMayNotRead(t *testing.T) {
 	}) {
 		t.Errorf("it does not say that it may not read Pods: %+v", said)
 	}
+	// Without a name it looks at what may be read, and says what may not.
+	said, _ = diagnose(t, namespace, "--as=jane")
+	for _, want := range []string{"template/*", "pool/*", "claim/*", "sandbox/box"} {
+		if !slices.ContainsFunc(said, func(d diagnosis) bool { return d.Object == want }) {
+			t.Errorf("it says nothing of %s: %+v", want, said)
+		}
+	}
 	// Waiting does with less, too.
 	plugin(t, namespace, "", "create", "other", "--image=a", "--timeout=10s", "--as=jane").want(t, 3, "sandbox/other: Waiting", "timed out after 10s")
 	plugin(t, namespace, "", "rm", "box", "--as=jane").want(t, 1, "deleting sandbox/box", "cannot delete resource")

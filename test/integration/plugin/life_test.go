@@ -107,16 +107,21 @@ func TestAWaitEndsWithAReason(t *testing.T) {
 		"a Pod that can never be": {
 			[]string{"create", "bad", "--image=a", "--env=A=1", "--disk=d=1Gi:/a", "--disk=d=1Gi:/b"}, 1, []string{"waiting for sandbox/bad to be ready: "},
 		},
-		"a wait that is not wanted":         {[]string{"create", "later", "--image=a", "--wait=false"}, 0, []string{"later created"}},
-		"nothing, which is only shown":      {[]string{"create", "never", "--image=a", "--dry-run=client", "-o", "name"}, 0, []string{"sandbox.agents.x-k8s.io/never"}},
-		"nothing, which the server checked": {[]string{"create", "never", "--image=a", "--dry-run=server"}, 0, []string{"never created (server dry run)"}},
-		"a timeout of nothing":              {[]string{"create", "x", "--image=a", "--timeout=0"}, 2, []string{"--timeout=0s: must be above 0"}},
-		"a flag that there is not":          {[]string{"create", "x", "--imago=a"}, 2, []string{"unknown flag: --imago; see `kubectl sandbox create --help`"}},
-		"a verb that there is not":          {[]string{"destroy"}, 2, []string{`there is no command "destroy"`}},
-		"a name that none can have":         {[]string{"get", "A_B"}, 2, []string{`no object can have the name "A_B"`}},
-		"a type that there is not":          {[]string{"get", "pod/a"}, 2, []string{`there is no type "pod"`}},
-		"a form that there is not":          {[]string{"ls", "-o", "xml"}, 2, []string{`"xml"`}},
-		"usage that nobody measures":        {[]string{"top"}, 1, []string{"the cluster has no API metrics.k8s.io", "install metrics-server"}},
+		"a wait that is not wanted":          {[]string{"create", "later", "--image=a", "--wait=false"}, 0, []string{"later created"}},
+		"nothing, which is only shown":       {[]string{"create", "never", "--image=a", "--dry-run=client", "-o", "name"}, 0, []string{"sandbox.agents.x-k8s.io/never"}},
+		"nothing, which the server checked":  {[]string{"create", "never", "--image=a", "--dry-run=server"}, 0, []string{"never created (server dry run)"}},
+		"a timeout of nothing":               {[]string{"create", "x", "--image=a", "--timeout=0"}, 2, []string{"--timeout=0s: must be above 0"}},
+		"a flag that there is not":           {[]string{"create", "x", "--imago=a"}, 2, []string{"unknown flag: --imago; see `kubectl sandbox create --help`"}},
+		"a verb that there is not":           {[]string{"destroy"}, 2, []string{`there is no command "destroy"`}},
+		"a name that none can have":          {[]string{"get", "A_B"}, 2, []string{`no object can have the name "A_B"`}},
+		"a type that there is not":           {[]string{"get", "pod/a"}, 2, []string{`there is no type "pod"`}},
+		"a form that there is not":           {[]string{"ls", "-o", "xml"}, 2, []string{`"xml"`}},
+		"a claim on no pool":                 {[]string{"claim", "x"}, 2, []string{"a claim needs a --pool"}},
+		"a manifest and an image":            {[]string{"create", "-f", "-", "--image=a"}, 2, []string{"--image: the manifests of -f say themselves"}},
+		"no manifest":                        {[]string{"create", "-f", "-"}, 1, []string{"there is none in"}},
+		"a port that there is not":           {[]string{"port-forward", "x", "99999"}, 2, []string{`"99999": no [LOCAL:]PORT`}},
+		"what could not be said is not done": {[]string{"create", "never", "--image=a", "-o", "wide"}, 2, []string{`"wide"`}},
+		"usage that nobody measures":         {[]string{"top"}, 1, []string{"the cluster has no API metrics.k8s.io", "install metrics-server"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { plugin(t, namespace, "", c.args...).want(t, c.code, c.says...) })
@@ -134,6 +139,7 @@ func TestManifestsByThePlugin(t *testing.T) {
 	plugin(t, namespace, shown.out, "create", "-f", "-", "--wait=false").want(t, 0, "box created")
 	listed := plugin(t, namespace, "", "ls", "-o", "json")
 	listed.want(t, 0, `"kind": "SandboxList"`, `"kind": "Sandbox"`, `"apiVersion": "agents.x-k8s.io/v1beta1"`)
+	plugin(t, namespace, "", "ls", "-o", "name").want(t, 0, "sandbox.agents.x-k8s.io/box")
 	plugin(t, namespace, strings.Replace(shown.out, "image:", "imago:", 1), "create", "-f", "-").want(t, 1, "imago")
 	plugin(t, namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "create", "-f", "-").want(t, 1, "use `kubectl create -f`")
 	plugin(t, "default", shown.out, "create", "-f", "-").want(t, 2, "--namespace says \"default\"")

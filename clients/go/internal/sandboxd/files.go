@@ -3,6 +3,7 @@ package sandboxd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,6 +12,9 @@ import (
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/guest"
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/transport"
 )
+
+// octets is the type of what a file has.
+const octets = "application/octet-stream"
 
 // Write writes a file, at once or not at all, and makes the directories above it.
 func (r *Runtime) Write(ctx context.Context, path string, content transport.Body, attempts transport.Attempts) error {
@@ -27,7 +31,15 @@ func (r *Runtime) Read(ctx context.Context, path string, attempts transport.Atte
 	if err != nil {
 		return nil, err
 	}
+	if isListing(answer) {
+		return nil, errors.Join(fmt.Errorf("%q is a directory: list it", path), answer.Body.Close())
+	}
 	return answer.Body, nil
+}
+
+// isListing tells a directory from a file, even from one of JSON: the daemon says of files that their type is not to be guessed.
+func isListing(answer *http.Response) bool {
+	return answer.Header.Get("Content-Type") == "application/json" && answer.Header.Get("X-Content-Type-Options") == ""
 }
 
 // List lists a directory.
@@ -41,7 +53,15 @@ func (r *Runtime) List(ctx context.Context, path string, attempts transport.Atte
 			Mode       string    `json:"mode"`
 		} `json:"entries"`
 	}
-	if err := r.caller.Ask(ctx, r.file(http.MethodGet, path, transport.Call{Attempts: attempts}), guest.MaxListResponse, &told); err != nil {
+	call := r.file(http.MethodGet, path, transport.Call{Attempts: attempts})
+	answer, err := r.caller.Do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Header.Get("Content-Type") == octets {
+		return nil, errors.Join(fmt.Errorf("%q is a file: read it", path), answer.Body.Close())
+	}
+	if err := transport.Decode(ctx, call, answer, guest.MaxListResponse, &told); err != nil {
 		return nil, err
 	}
 	entries := make([]guest.Entry, 0, len(told.Entries))
@@ -78,7 +98,7 @@ func (r *Runtime) Delete(ctx context.Context, path string, attempts transport.At
 func (r *Runtime) file(method, path string, call transport.Call) transport.Call {
 	call.Method, call.Port, call.Path = method, r.ports.REST, "/v1/files/"+transport.EscapePath(path)
 	if call.Body.Open != nil {
-		call.Header = http.Header{"Content-Type": {"application/octet-stream"}}
+		call.Header = http.Header{"Content-Type": {octets}}
 	}
 	return call
 }

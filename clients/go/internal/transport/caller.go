@@ -100,10 +100,15 @@ func (c *Caller) Do(ctx context.Context, call Call) (*http.Response, error) {
 // Ask sends a request whose answer is JSON of at most limit bytes, and reads it into what into points to. A larger one is
 // guest.ErrTooLarge.
 func (c *Caller) Ask(ctx context.Context, call Call, limit int64, into any) error {
-	answer, err := c.Do(ctx, call)
+	answer, err := c.Do(ctx, call) //nolint:bodyclose // Decode does.
 	if err != nil {
 		return err
 	}
+	return Decode(ctx, call, answer, limit, into)
+}
+
+// Decode reads the answer of a call as JSON, of which there may be limit bytes, and closes it.
+func Decode(ctx context.Context, call Call, answer *http.Response, limit int64, into any) error {
 	defer func() { _ = answer.Body.Close() }()
 	tooLarge := guest.TooLarge("the answer to "+call.Method+" "+call.Path, limit)
 	if answer.ContentLength > limit {

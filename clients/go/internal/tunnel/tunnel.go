@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -45,6 +47,25 @@ type Tunnel struct {
 	ended chan struct{}
 	// err is why it ended; it is set before ended is closed.
 	err error
+}
+
+// CheckPorts says of pairs for Options.Ports what is wrong with the first that is none.
+func CheckPorts(pairs []string) error {
+	const base, bits = 10, 16
+	for _, pair := range pairs {
+		local, remote, two := strings.Cut(pair, ":")
+		if !two {
+			local, remote = "", pair
+		}
+		port, err := strconv.ParseUint(remote, base, bits)
+		if err == nil && local != "" {
+			_, err = strconv.ParseUint(local, base, bits)
+		}
+		if err != nil || port == 0 {
+			return fmt.Errorf("%q: no [LOCAL:]PORT, with numbers from 1 to 65535", pair)
+		}
+	}
+	return nil
 }
 
 // Open returns once the local ports accept connections. The end of ctx ends the attempt, not the tunnel after it: Close does that.

@@ -107,7 +107,7 @@ func (h *Handler) tell(out *recorder, x *exchange, err error) {
 	case statusClientGone:
 		out.status = statusClientGone
 		// Whoever listens all the same is not to take silence for an answer: the server would make 200 of it.
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // It is how a handler of net/http ends a connection.
 	}
 	if out.deaf.Load() {
 		out.Header().Set("Connection", "close")
@@ -138,7 +138,7 @@ func (r *recorder) hangUp() {
 		return
 	}
 	_ = http.NewResponseController(r.ResponseWriter).Flush()
-	panic(http.ErrAbortHandler)
+	panic(http.ErrAbortHandler) //nolint:forbidigo // It is how a handler of net/http ends a connection.
 }
 
 // WriteHeader implements http.ResponseWriter.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/sandboxd/fault"
@@ -52,11 +53,45 @@ func (h *handler) get(w http.ResponseWriter, r *http.Request, name string) {
 		// Without a type, the content would be read to guess one.
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		http.ServeContent(w, r, "", file.Info.ModTime(), file.File)
+		served := &ranged{ResponseWriter: w}
+		http.ServeContent(served, r, "", file.Info.ModTime(), file.File)
+		if served.refused {
+			h.write(w, http.StatusRequestedRangeNotSatisfiable, refusal{Code: "INVALID_ARGUMENT", Message: strings.TrimSpace(served.why.String())})
+		}
 	}
 	if err := file.Close(); err != nil {
 		h.Log.Error(err, "A file was not closed", "path", name)
 	}
+}
+
+// ranged is where http.ServeContent writes to. A range that it refuses is not answered yet, for that to look as every error does.
+type ranged struct {
+	http.ResponseWriter
+	refused bool
+	why     strings.Builder
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *ranged) WriteHeader(status int) {
+	if c.refused = status == http.StatusRequestedRangeNotSatisfiable; !c.refused {
+		c.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (c *ranged) Write(p []byte) (int, error) {
+	if c.refused {
+		return c.why.Write(p)
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// ReadFrom implements io.ReaderFrom, by which the kernel copies a file.
+func (c *ranged) ReadFrom(from io.Reader) (int64, error) {
+	if c.refused {
+		return io.Copy(&c.why, from)
+	}
+	return io.Copy(c.ResponseWriter, from)
 }
 
 type entry struct {

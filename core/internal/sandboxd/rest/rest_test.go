@@ -135,7 +135,8 @@ func TestPartsOfAFile(t *testing.T) {
 		"bytes=2-4":  {status: http.StatusPartialContent, body: "234"},
 		"bytes=7-":   {status: http.StatusPartialContent, body: "789"},
 		"bytes=-2":   {status: http.StatusPartialContent, body: "89"},
-		"bytes=100-": {status: http.StatusRequestedRangeNotSatisfiable, body: "invalid range: failed to overlap\n"},
+		"bytes=100-": {status: http.StatusRequestedRangeNotSatisfiable, body: `{"code":"INVALID_ARGUMENT","message":"invalid range: failed to overlap"}` + "\n"},
+		"bytes=5-2":  {status: http.StatusRequestedRangeNotSatisfiable, body: `{"code":"INVALID_ARGUMENT","message":"invalid range"}` + "\n"},
 	} {
 		got := a.send(t, http.MethodGet, "/v1/files/dir/file", nil, "Range", of)
 		if got.status != want.status || got.body != want.body {

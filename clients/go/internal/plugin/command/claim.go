@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,9 +41,9 @@ func (t *tool) claim() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		pool, err := parseAs(target.Pool, options.Pool)
+		pool, err := poolOf(options.Pool)
 		if err != nil {
-			return UsageError{fmt.Errorf("--pool: %w", err)}
+			return err
 		}
 		if flags.Changed("ttl-after-finished") {
 			options.TTLAfterFinished = &after
@@ -59,4 +60,16 @@ func (t *tool) claim() *cobra.Command {
 		return t.make(cmd.Context(), c, m, claim)
 	}
 	return cmd
+}
+
+// poolOf reads --pool.
+func poolOf(text string) (target.Ref, error) {
+	if text == "" {
+		return target.Ref{}, UsageError{errors.New("a claim needs a --pool; `kubectl sandbox pools` shows which there are")}
+	}
+	ref, err := parseAs(target.Pool, text)
+	if err != nil {
+		return ref, UsageError{fmt.Errorf("--pool: %w", err)}
+	}
+	return ref, nil
 }

@@ -176,8 +176,8 @@ func tarError(err error, complaint *bytes.Buffer) error {
 		return nil
 	}
 	said := strings.TrimSpace(complaint.String())
-	if said == "" {
-		said = "is the program tar in the container?"
+	if said == "" || !errors.As(err, &utilexec.CodeExitError{}) {
+		said += needsTar
 	}
 	return fmt.Errorf("%v: %s", err, said) //nolint:errorlint // Not wrapped, or tar's exit code would be the plugin's.
 }
@@ -188,5 +188,11 @@ func (t transfer) isDirectory(ctx context.Context, remote string) (bool, error) 
 	if errors.As(err, &utilexec.CodeExitError{}) {
 		return strings.HasSuffix(remote, "/"), nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, fmt.Errorf("asking whether %q is a directory: %w: %s", remote, err, needsTar)
+	}
+	return true, nil
 }
+
+// needsTar is what to look at where a program did not even start.
+const needsTar = "are the programs tar and test in the container?"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,11 +86,24 @@ write a manifest: --dry-run=client -o yaml prints one to begin with, and -f make
 			options.RunAsUser = ptr.To(runAsUser)
 		}
 		if len(files) > 0 {
+			if err := aboutManifests(flags); err != nil {
+				return err
+			}
 			return t.createFiles(cmd.Context(), m, files, args)
 		}
 		return t.createNamed(cmd.Context(), m, options, args)
 	}
 	return cmd
+}
+
+// aboutManifests refuses flags that say what the manifests of -f say themselves.
+func aboutManifests(flags *pflag.FlagSet) error {
+	for _, name := range []string{"image", "env", "disk", "cpu", "memory", "runtime-class", "service", "ttl", "run-as-user"} {
+		if flags.Changed(name) {
+			return UsageError{fmt.Errorf("--%s: the manifests of -f say themselves what is made: leave one of both out", name)}
+		}
+	}
+	return nil
 }
 
 func (t *tool) createNamed(ctx context.Context, m *making, options manifest.SandboxOptions, args []string) error {

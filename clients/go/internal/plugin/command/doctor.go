@@ -128,7 +128,8 @@ func (v *visit) all(ctx context.Context, where listing) error {
 			continue
 		}
 		if err != nil {
-			return err
+			v.report.Findings = append(v.report.Findings, explain.Hidden(string(kind), err))
+			continue
 		}
 		err = meta.EachListItem(list, func(item runtime.Object) error {
 			if object, ok := item.(client.Object); ok && !ofSomebody(object) {

@@ -59,6 +59,9 @@ func (t *tool) read(files []string) ([]client.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading manifests: %w", err)
 	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("reading manifests: there is none in %q", files)
+	}
 	objects := make([]client.Object, 0, len(found))
 	for _, info := range found {
 		content, isObject := info.Object.(*unstructured.Unstructured)

@@ -16,8 +16,12 @@ import (
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/plugin/cluster"
 )
 
-// outputWide is the form of a table with all columns.
-const outputWide = "wide"
+const (
+	// outputWide is the form of a table with all columns.
+	outputWide = "wide"
+	// outputName is that of names alone, of which a list as such has none.
+	outputName = "name"
+)
 
 // output is what -o says.
 type output struct {
@@ -49,6 +53,18 @@ func (o *output) add(cmd *cobra.Command) {
 		cmd.Flags().Lookup(rare).Hidden = true
 	}
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	// What cannot be said is not done.
+	cmd.PreRunE = func(*cobra.Command, []string) error { return o.validate() }
+}
+
+func (o *output) validate() error {
+	if o.forPeople() {
+		return nil
+	}
+	if _, err := o.flags.ToPrinter(); err != nil {
+		return UsageError{err}
+	}
+	return nil
 }
 
 // forPeople reports whether no form for programs is asked for.
@@ -72,7 +88,13 @@ func (t *tool) print(o *output, object runtime.Object, success string) error {
 	if err != nil {
 		return UsageError{err}
 	}
-	if err := printer.PrintObj(object, t.Streams.Out); err != nil {
+	write := func(object runtime.Object) error { return printer.PrintObj(object, t.Streams.Out) }
+	if meta.IsListType(object) && *o.flags.OutputFormat == outputName {
+		err = meta.EachListItem(object, write)
+	} else {
+		err = write(object)
+	}
+	if err != nil {
 		return fmt.Errorf("writing the output: %w", err)
 	}
 	return nil

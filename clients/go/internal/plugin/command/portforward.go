@@ -23,6 +23,9 @@ No other machine reaches them, unless --address says so.`,
 	cmd.Flags().StringSliceVar(&addresses, "address", []string{tunnel.Loopback}, "Addresses of this machine to listen on.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
+		if err := tunnel.CheckPorts(args[1:]); err != nil {
+			return UsageError{err}
+		}
 		c, err := t.connect()
 		if err != nil {
 			return err

@@ -155,6 +155,13 @@ func (s Seen) unread() []Finding {
 	return findings
 }
 
+// Hidden is the finding about objects of a kind that could not be listed.
+func Hidden(kind string, err error) Finding {
+	f := found(Unknown, NotReadable, "Whether any is stuck could not be read").because("%s", err.Error())
+	f.Object = kind + "/*"
+	return f
+}
+
 func choices(names []string) string {
 	if len(names) == 0 {
 		return "there is none in the namespace"
