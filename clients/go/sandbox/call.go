@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sigs.k8s.io/agent-sandbox/clients/go/internal/transport"
 )
@@ -75,6 +78,35 @@ func failed(ctx context.Context, over *link, err error) error {
 	default:
 		return err
 	}
+}
+
+// failed says, beside what the function does, whether the claim is gone: a router can tell no sandbox that was deleted from one that is away.
+func (s *Sandbox) failed(ctx context.Context, over *link, err error) error {
+	err = failed(ctx, over, err)
+	if !unreachable(err) || s.take(ctx) != nil {
+		return err
+	}
+	defer s.give()
+	// Another call may have found it out, or the sandbox been opened anew.
+	key, uid := s.key(), s.uid()
+	if now, connectErr := s.connected(); connectErr != nil || now != over {
+		return err
+	}
+	claim, readErr := s.client.cluster.Claims(key.Namespace).Get(ctx, key.ClaimName, metav1.GetOptions{})
+	if !apierrors.IsNotFound(readErr) && (readErr != nil || claim.UID == uid) {
+		return err
+	}
+	s.disconnect()
+	s.lost()
+	return fmt.Errorf("claim %s: %w: %w", key, ErrSandboxDeleted, err)
+}
+
+// unreachable reports whether a call failed because nothing answered behind a router.
+func unreachable(err error) bool {
+	if answered, ok := errors.AsType[*HTTPError](err); ok {
+		return answered.StatusCode == http.StatusBadGateway
+	}
+	return status.Code(unwrapped(err)) == codes.Unavailable
 }
 
 // unwrapped finds the error of gRPC within another.

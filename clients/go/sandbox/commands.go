@@ -28,7 +28,8 @@ func (s *Sandbox) Run(ctx context.Context, command string, options ...CallOption
 
 // Run runs a command to its end. The runtime splits it into words as a shell does, without a shell: have one run it for pipes and
 // variables, as in `sh -c "ls | wc -l"`. A command that fails is no error, but an exit code. It is attempted once, since it may have run
-// though its answer was lost; WithMaxAttempts allows more. The errors are ErrNotReady, ErrTimeout, ErrResponseTooLarge, *HTTPError.
+// though its answer was lost; WithMaxAttempts allows more. The errors are ErrNotReady, ErrTimeout, ErrResponseTooLarge,
+// ErrSandboxDeleted, *HTTPError.
 func (c *Commands) Run(ctx context.Context, command string, options ...CallOption) (result *ExecutionResult, err error) {
 	ctx, span := c.sandbox.start(ctx, "run", executable(command))
 	defer func() { finish(span, err) }()
@@ -44,7 +45,7 @@ func (c *Commands) Run(ctx context.Context, command string, options ...CallOptio
 	defer stop()
 	ran, err := over.Run(ctx, command, c.sandbox.attempts(settings))
 	if err != nil {
-		return nil, failed(ctx, over, err)
+		return nil, c.sandbox.failed(ctx, over, err)
 	}
 	return &ExecutionResult{Stdout: ran.Stdout, Stderr: ran.Stderr, ExitCode: ran.ExitCode}, nil
 }
@@ -78,7 +79,7 @@ func (c *Commands) Start(ctx context.Context, command Command, options ...CallOp
 		Args: command.Args, Env: command.Env, Dir: command.Dir, Terminal: (*guest.Terminal)(command.Terminal),
 	})
 	if err != nil {
-		err = failed(ctx, over, err)
+		err = c.sandbox.failed(ctx, over, err)
 		stop()
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (f *Files) Open(ctx context.Context, path string, options ...CallOption) (_
 	ctx, stop := settings.limited(ctx)
 	body, err := over.Read(ctx, path, f.sandbox.attempts(settings))
 	if err != nil {
-		err = failed(ctx, over, err)
+		err = f.sandbox.failed(ctx, over, err)
 		stop()
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (f *Files) within(ctx context.Context, limit time.Duration, name string, op
 	}
 	ctx, stop := settings.limited(ctx)
 	defer stop()
-	return failed(ctx, over, operate(ctx, over, settings))
+	return f.sandbox.failed(ctx, over, operate(ctx, over, settings))
 }
 
 // file is one that is being read.

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,30 @@ func TestAClaimIsRenewed(t *testing.T) {
 	c.Remove(team, "sandboxclaims", "mine")
 	if err := sb.Renew(t.Context(), time.Hour); !errors.Is(err, sandbox.ErrSandboxDeleted) {
 		t.Errorf("got %v, want %v", err, sandbox.ErrSandboxDeleted)
+	}
+}
+
+// Somebody else deletes the claim: what the router answers then is no way out, and Open is one.
+func TestACallFindsOutThatTheClaimIsGone(t *testing.T) {
+	c, g := newCluster(t), newGuest(t)
+	client := newClient(t, c, g)
+	sb := mustCreate(t, client, sandbox.WithClaimName("mine"))
+	g.do(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	if _, err := sb.Run(t.Context(), "true"); err == nil || errors.Is(err, sandbox.ErrSandboxDeleted) || !sb.IsReady() {
+		t.Errorf("while the claim is there: %v, ready: %t", err, sb.IsReady())
+	}
+	if err := newClient(t, c, g).DeleteSandbox(t.Context(), "mine", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sb.Run(t.Context(), "true"); !errors.Is(err, sandbox.ErrSandboxDeleted) || sb.IsReady() {
+		t.Errorf("once it is gone: %v, ready: %t", err, sb.IsReady())
+	}
+	g.do(nil)
+	if err := sb.Open(t.Context()); err != nil || !sb.IsReady() {
+		t.Errorf("opened again: %v", err)
 	}
 }
 

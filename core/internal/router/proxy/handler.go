@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"sigs.k8s.io/agent-sandbox/core/internal/router/auth"
+	"sigs.k8s.io/agent-sandbox/core/internal/router/resolve"
 )
 
 // Handler carries requests to sandboxes.
@@ -113,7 +114,7 @@ func (h *Handler) authorize(out *recorder, request *http.Request, x *exchange) e
 		return h.decided(x, err)
 	}
 	if x.endpoint, err = h.resolver.Resolve(ctx, x.wanted); err != nil {
-		return err
+		return h.unresolved(ctx, known.Caller, x, err)
 	}
 	if err := h.decided(x, known.Caller.May(ctx, x.endpoint.Sandbox)); err != nil {
 		return err
@@ -122,6 +123,17 @@ func (h *Handler) authorize(out *recorder, request *http.Request, x *exchange) e
 		http.SetCookie(out, known.Cookie)
 	}
 	return nil
+}
+
+// unresolved keeps from who may not speak to a Sandbox whether there is one of the name, and how it does.
+func (h *Handler) unresolved(ctx context.Context, caller auth.Caller, x *exchange, failure error) error {
+	if failed, ok := errors.AsType[*resolve.Failure](failure); !ok || failed.Reason == resolve.LookupFailed {
+		return failure
+	}
+	if denied, ok := errors.AsType[*auth.Denied](caller.May(ctx, x.wanted.Sandbox)); ok {
+		return h.decided(x, denied)
+	}
+	return failure
 }
 
 // decided counts a decision, and tells apart what is none.

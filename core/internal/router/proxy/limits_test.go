@@ -185,6 +185,10 @@ func TestWhatAClientIsTold(t *testing.T) {
 		"a metadata address":   {request: func(r *http.Request) { r.Header.Set(target.HeaderPodIP, "169.254.169.254") }, status: 400, detail: "Invalid target IP address."},
 		"nobody":               {edit: refusing(refuser{early: &auth.Denied{Status: 401, Detail: "Who?"}}), status: 401, detail: "Who?"},
 		"somebody who may not": {edit: refusing(refuser{late: &auth.Denied{Status: 403, Detail: "No."}}), status: 403, detail: "No."},
+		"somebody who may not know that there is none": {edit: func(s *setting) {
+			failing(resolve.Unknown)(s)
+			refusing(refuser{late: &auth.Denied{Status: 403, Detail: "No."}})(s)
+		}, status: 403, detail: "No."},
 		"an API server that does not say who it is": {edit: refusing(refuser{early: errors.New("secret")}), status: 500, detail: "The router could not find out whether you may: try again."},
 		"an API server that does not say who may":   {edit: refusing(refuser{late: errors.New("secret")}), status: 500, detail: "The router could not find out whether you may: try again."},
 		"no such Sandbox":                           {edit: failing(resolve.Unknown), status: 502, detail: "Could not connect to the backend sandbox: box (there is no such Sandbox)"},
