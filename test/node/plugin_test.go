@@ -5,6 +5,7 @@ package node_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -109,8 +110,9 @@ func TestThePluginWithATerminalAndTar(t *testing.T) {
 		resize      *pty.Winsize
 		types, want string
 	}{
-		{nil, "stty size\n", "33 101"},
-		{&pty.Winsize{Cols: 77, Rows: 22}, "while [ \"$(stty size)\" != '22 77' ]; do sleep 0.1; done; echo re''sized\n", "resized"},
+		// Sizes go another way than what is typed, and may come after it.
+		{nil, untilSize("33 101"), "sized"},
+		{&pty.Winsize{Cols: 77, Rows: 22}, untilSize("22 77"), "sized"},
 		{nil, "echo wai''ting; sleep 1000\n", "waiting"},
 		{nil, "\x03", "^C"},
 		{nil, "echo inter''rupted\n", "interrupted"},
@@ -132,6 +134,11 @@ func TestThePluginWithATerminalAndTar(t *testing.T) {
 	if err := command.Wait(); command.ProcessState.ExitCode() != 42 {
 		t.Errorf("it ended in %v, want the exit code of the shell", err)
 	}
+}
+
+// untilSize has a shell say "sized" once its terminal has so many rows and columns.
+func untilSize(size string) string {
+	return fmt.Sprintf("while [ \"$(stty size)\" != '%s' ]; do sleep 0.1; done; echo si''zed\n", size)
 }
 
 func TestThePluginReachesContainers(t *testing.T) {

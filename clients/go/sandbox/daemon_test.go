@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -104,13 +105,22 @@ func (d *daemon) Start(r *processv1.StartRequest, stream grpc.ServerStreamingSer
 }
 
 // WriteStdin implements the service.
-func (d *daemon) WriteStdin(_ context.Context, r *processv1.WriteStdinRequest) (*processv1.WriteStdinResponse, error) {
+func (d *daemon) WriteStdin(ctx context.Context, r *processv1.WriteStdinRequest) (*processv1.WriteStdinResponse, error) {
 	if r.GetProcessId() != 42 {
 		return nil, status.Error(codes.NotFound, "no such process")
 	}
-	if r.GetEof() != nil {
+	switch {
+	case string(r.GetInput()) == endOfInput:
 		close(d.input)
-	} else {
+		<-d.ended
+		select {
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	case r.GetEof() != nil:
+		close(d.input)
+	default:
 		d.input <- string(r.GetInput())
 	}
 	return &processv1.WriteStdinResponse{}, nil
@@ -214,6 +224,30 @@ func TestACommandIsStreamed(t *testing.T) {
 	}
 	if diff := cmp.Diff([]uint32{100, 50}, d.size); diff != "" || len(d.signals) != 1 || d.signals[0] != processv1.Signal_SIGNAL_INT {
 		t.Errorf("signals %v, size %s", d.signals, diff)
+	}
+}
+
+// endOfInput is what people type to end a program, which may have ended before it is told that this was taken.
+const endOfInput = "\x04"
+
+func TestInputThatEndsACommandIsTaken(t *testing.T) {
+	leaktest.Check(t)
+	c, d, g := newCluster(t), newDaemon(t), newGuest(t)
+	sb := mustCreate(t, daemonClient(t, c, d, g))
+	process, err := sb.Commands().Start(t.Context(), sandbox.Command{Args: []string{"cat"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := process.Wait()
+		ended <- err
+	}()
+	if _, err := io.WriteString(process, endOfInput); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

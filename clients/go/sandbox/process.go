@@ -3,6 +3,8 @@ package sandbox
 import (
 	"context"
 	"io"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -50,7 +52,12 @@ type Process struct {
 	span           trace.Span
 	started        *sandboxd.Process
 	stdout, stderr io.Writer
+	// input is held for reading by what gives the program input, so that Wait can wait for that.
+	input sync.RWMutex
 }
+
+// lateAnswers is how long Wait waits for the answers to input that was on its way when the program ended: it may have ended by that.
+const lateAnswers = 5 * time.Second
 
 // Wait hands the output on until the program ends, and returns its exit code: 128 and the signal's number where a signal ended it. Call
 // it once. If the context of Start ends, or the connection breaks, that is the error, and the program is ended.
@@ -58,6 +65,9 @@ func (p *Process) Wait() (code int, err error) {
 	defer p.stop()
 	defer func() { finish(p.span, err) }()
 	code, err = p.started.Follow(p.stdout, p.stderr)
+	defer time.AfterFunc(lateAnswers, p.stop).Stop()
+	p.input.Lock()
+	defer p.input.Unlock()
 	return code, failed(p.ctx, p.over, err)
 }
 
@@ -66,12 +76,18 @@ func (p *Process) Kill() { p.stop() }
 
 // Write gives the program standard input, and returns once it was taken.
 func (p *Process) Write(input []byte) (int, error) {
+	p.input.RLock()
+	defer p.input.RUnlock()
 	written, err := p.started.Write(p.ctx, input)
 	return written, failed(p.ctx, p.over, err)
 }
 
 // CloseInput ends the program's standard input.
-func (p *Process) CloseInput() error { return failed(p.ctx, p.over, p.started.CloseInput(p.ctx)) }
+func (p *Process) CloseInput() error {
+	p.input.RLock()
+	defer p.input.RUnlock()
+	return failed(p.ctx, p.over, p.started.CloseInput(p.ctx))
+}
 
 // Signal sends a signal to the program and all that it started.
 func (p *Process) Signal(ctx context.Context, signal Signal) error {
